@@ -1,0 +1,111 @@
+//! The sufficient statistic of a click log, in memory.
+
+use std::ops::Range;
+
+use crate::ids::Ids;
+
+/// What a click log says, whatever its length: everything downstream reads this and never a session.
+///
+/// Ids are numbered in their natural order, so that sorting by number is sorting by id.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Queries, sorted.
+    pub queries: Ids,
+    /// Documents, sorted. A document may belong to several queries.
+    pub docs: Ids,
+    /// Users, sorted.
+    pub users: Ids,
+    /// Sorted by query, document, position, user; at most one for each such combination.
+    pub cells: Vec<Cell>,
+    /// Sorted by query, user.
+    pub sessions: Vec<SessionCount>,
+    /// Who clicked what together, where it was asked for; the PRS loss needs it.
+    pub patterns: Option<Patterns>,
+}
+
+/// How often `user` saw and clicked `doc` at `position` for `query`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cell {
+    /// Number of the query.
+    pub query: u32,
+    /// Number of the document.
+    pub doc: u32,
+    /// Position, counted from 1.
+    pub position: u32,
+    /// Number of the user.
+    pub user: u32,
+    /// How often it was shown.
+    pub impressions: u64,
+    /// How often it was clicked, at most `impressions`.
+    pub clicks: u64,
+}
+
+/// How many sessions of `query` were by `user`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SessionCount {
+    /// Number of the query.
+    pub query: u32,
+    /// Number of the user.
+    pub user: u32,
+    /// How many sessions.
+    pub sessions: u64,
+}
+
+/// Result pages with their clicks, and how many sessions looked just so.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Patterns {
+    /// Sorted by query, then by what was shown and clicked.
+    pub patterns: Vec<Pattern>,
+    /// The result pages, one after another, each sorted by position.
+    pub shown: Vec<Shown>,
+}
+
+/// One result page with its clicks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    /// Number of the query.
+    pub query: u32,
+    /// Its documents: this range of [`Patterns::shown`].
+    pub shown: Range<usize>,
+    /// How many sessions.
+    pub sessions: u64,
+}
+
+/// A document on a result page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Shown {
+    /// Position, counted from 1.
+    pub position: u32,
+    /// Number of the document.
+    pub doc: u32,
+    /// Whether it was clicked.
+    pub click: bool,
+}
+
+impl Counts {
+    /// n(q): how many sessions each query has.
+    pub fn sessions_per_query(&self) -> Vec<u64> {
+        self.sum_sessions(self.queries.len(), |count| count.query)
+    }
+
+    /// n(u): how many sessions each user has.
+    pub fn sessions_per_user(&self) -> Vec<u64> {
+        self.sum_sessions(self.users.len(), |count| count.user)
+    }
+
+    fn sum_sessions(&self, len: usize, key: impl Fn(&SessionCount) -> u32) -> Vec<u64> {
+        let mut sums = vec![0; len];
+        self.sessions.iter().for_each(|count| sums[key(count) as usize] += count.sessions);
+        sums
+    }
+
+    /// N: how many sessions there are.
+    pub fn session_count(&self) -> u64 {
+        self.sessions.iter().map(|count| count.sessions).sum()
+    }
+
+    /// The largest position at which anything was shown.
+    pub fn max_position(&self) -> u32 {
+        self.cells.iter().map(|cell| cell.position).max().unwrap_or(0)
+    }
+}

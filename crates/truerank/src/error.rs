@@ -1,0 +1,121 @@
+//! What can go wrong, said as place, finding, rule and, where it helps, a way out.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The library's result type.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything the library refuses to do, with a message a user can act on.
+///
+/// Each message is one line. A message about a file starts with the file's name.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The content of a file breaks a rule.
+    #[error("{place}: {finding}")]
+    Input {
+        /// Where it was found.
+        place: Place,
+        /// What was found, which rule it breaks, and the way out.
+        finding: String,
+    },
+    /// The operating system refused to open, read or write a file.
+    #[error("{}: {}", path.display(), describe_io(cause))]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system answered.
+        cause: std::io::Error,
+    },
+    /// A parameter is outside its range, or two inputs do not fit together.
+    #[error("{0}")]
+    Parameter(String),
+}
+
+impl Error {
+    /// An error about the content of a whole file.
+    pub fn input(path: &Path, finding: impl Into<String>) -> Self {
+        Place::file(path).error(finding)
+    }
+
+    /// An error from the operating system about a file.
+    pub fn io(path: &Path, cause: std::io::Error) -> Self {
+        Error::Io { path: path.to_path_buf(), cause }
+    }
+
+    /// An error about a parameter.
+    pub fn parameter(finding: impl Into<String>) -> Self {
+        Error::Parameter(finding.into())
+    }
+}
+
+fn describe_io(cause: &std::io::Error) -> String {
+    match cause.kind() {
+        std::io::ErrorKind::NotFound => "no such file or folder".to_string(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".to_string(),
+        std::io::ErrorKind::StorageFull => "the disk is full; nothing was changed".to_string(),
+        _ => cause.to_string(),
+    }
+}
+
+/// A place in a file: the file alone, one of its lines, or one of its rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    path: PathBuf,
+    at: At,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    File,
+    Line(u64),
+    Row(u64),
+}
+
+impl Place {
+    /// A whole file.
+    pub fn file(path: &Path) -> Self {
+        Place { path: path.to_path_buf(), at: At::File }
+    }
+
+    /// A line of a text file, counted from 1.
+    pub fn line(path: &Path, line: u64) -> Self {
+        Place { path: path.to_path_buf(), at: At::Line(line) }
+    }
+
+    /// A row of a table (Parquet), counted from 1.
+    pub fn row(path: &Path, row: u64) -> Self {
+        Place { path: path.to_path_buf(), at: At::Row(row) }
+    }
+
+    /// An error at this place.
+    pub fn error(self, finding: impl Into<String>) -> Error {
+        Error::Input { place: self, finding: finding.into() }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match self.at {
+            At::File => write!(f, "{path}"),
+            At::Line(line) => write!(f, "{path}:{line}"),
+            At::Row(row) => write!(f, "{path}: row {row}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_start_with_their_place() {
+        let path = Path::new("clicks.tsv");
+        let finding = "position is 0, but positions start at 1";
+        assert_eq!(Place::line(path, 42).error(finding).to_string(), format!("clicks.tsv:42: {finding}"));
+        assert_eq!(Place::row(path, 7).error(finding).to_string(), format!("clicks.tsv: row 7: {finding}"));
+        assert_eq!(Error::input(path, finding).to_string(), format!("clicks.tsv: {finding}"));
+    }
+}

@@ -1,0 +1,323 @@
+//! Tables in Parquet: typed and versioned files out, columns with clear errors in.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::*;
+use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
+
+use super::AtomicFile;
+use crate::error::Place;
+use crate::ids::{Ids, Interner};
+use crate::{Error, Result};
+
+/// The type and version that every file of ours carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileType {
+    /// Such as `truerank/cells`.
+    pub name: &'static str,
+    /// Goes up when an older reader could misread the file.
+    pub version: u32,
+}
+
+impl FileType {
+    /// Checks what a file says about itself.
+    pub fn check(&self, path: &Path, name: Option<&str>, version: Option<u64>) -> Result<()> {
+        match (name, version) {
+            (Some(name), _) if name != self.name => {
+                Err(Error::input(path, format!("is a {name} file, but a {} file is expected", self.name)))
+            }
+            (Some(_), Some(version)) if version <= u64::from(self.version) => Ok(()),
+            (Some(_), Some(version)) => Err(Error::input(
+                path,
+                format!("has version {version}, but this program reads up to {}; use a newer truerank", self.version),
+            )),
+            _ => Err(Error::input(
+                path,
+                format!("does not say that it is a {} file; was it made by truerank?", self.name),
+            )),
+        }
+    }
+}
+
+const TYPE_KEY: &str = "truerank.type";
+const VERSION_KEY: &str = "truerank.version";
+
+/// Writes a Parquet file that appears only when it is complete.
+pub struct TableWriter {
+    path: PathBuf,
+    schema: SchemaRef,
+    writer: ArrowWriter<AtomicFile>,
+}
+
+impl TableWriter {
+    /// Starts a table with these columns; `notes` are further key-value pairs of its metadata.
+    pub fn create(path: &Path, file_type: FileType, fields: Vec<Field>, notes: &[(&str, String)]) -> Result<Self> {
+        let schema = Arc::new(Schema::new(fields));
+        let properties = properties(&schema, file_type, notes);
+        let file = AtomicFile::create(path)?;
+        let writer = ArrowWriter::try_new(file, schema.clone(), Some(properties)).map_err(|e| failed(path, e))?;
+        Ok(TableWriter { path: path.to_path_buf(), schema, writer })
+    }
+
+    /// Appends rows.
+    pub fn write(&mut self, columns: Vec<ArrayRef>) -> Result<()> {
+        let batch =
+            RecordBatch::try_new(self.schema.clone(), columns).map_err(|e| Error::input(&self.path, e.to_string()))?;
+        self.writer.write(&batch).map_err(|e| failed(&self.path, e))
+    }
+
+    /// Completes the file.
+    pub fn finish(self) -> Result<()> {
+        self.writer.into_inner().map_err(|e| failed(&self.path, e))?.commit()
+    }
+}
+
+/// How our tables are encoded: integers as packed differences (small and fast for sorted columns), text through a
+/// dictionary, floats plain; zstd over all of it.
+pub fn properties(schema: &Schema, file_type: FileType, notes: &[(&str, String)]) -> WriterProperties {
+    let mut metadata = vec![
+        KeyValue::new(TYPE_KEY.into(), file_type.name.to_string()),
+        KeyValue::new(VERSION_KEY.into(), file_type.version.to_string()),
+    ];
+    metadata.extend(notes.iter().map(|(key, value)| KeyValue::new(format!("truerank.{key}"), value.clone())));
+    let mut builder = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).expect("1 is a zstd level")))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_key_value_metadata(Some(metadata));
+    for field in schema.fields() {
+        let column = ColumnPath::from(field.name().as_str());
+        if field.data_type().is_integer() {
+            builder = builder
+                .set_column_dictionary_enabled(column.clone(), false)
+                .set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+        } else if field.data_type().is_floating() {
+            builder = builder.set_column_dictionary_enabled(column, false);
+        }
+    }
+    builder.build()
+}
+
+/// The column that holds such ids.
+pub fn ids_field(name: &str, ids: &Ids) -> Field {
+    let data_type = match ids {
+        Ids::Integers(_) => DataType::Int64,
+        Ids::Texts(_) => DataType::Utf8,
+    };
+    Field::new(name, data_type, false)
+}
+
+/// The ids with these numbers as a column.
+pub fn ids_array(ids: &Ids, numbers: impl Iterator<Item = usize>) -> ArrayRef {
+    match ids {
+        Ids::Integers(values) => Arc::new(Int64Array::from_iter_values(numbers.map(|i| values[i]))),
+        Ids::Texts(texts) => Arc::new(StringArray::from_iter_values(numbers.map(|i| texts.get(i)))),
+    }
+}
+
+/// Reads a Parquet file batch after batch.
+pub struct TableReader {
+    path: PathBuf,
+    builder: ParquetRecordBatchReaderBuilder<File>,
+}
+
+impl TableReader {
+    /// Opens any Parquet file.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|e| Error::io(path, e))?;
+        if path.is_dir() {
+            return Err(Error::input(path, "is a folder, but a Parquet file is expected here"));
+        }
+        let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
+            .map_err(|e| not_parquet(path, &e.to_string()))?;
+        Ok(TableReader {
+            path: path.to_path_buf(),
+            builder: ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata),
+        })
+    }
+
+    /// Opens a file of ours and checks its type and version.
+    pub fn open_as(path: &Path, file_type: FileType) -> Result<Self> {
+        let reader = Self::open(path)?;
+        let version = reader.note("version").and_then(|v| v.parse().ok());
+        file_type.check(path, reader.note("type").as_deref(), version)?;
+        Ok(reader)
+    }
+
+    /// The value of `truerank.<key>` in the file's metadata.
+    pub fn note(&self, key: &str) -> Option<String> {
+        let pairs = self.builder.metadata().file_metadata().key_value_metadata()?;
+        pairs.iter().find(|pair| pair.key.strip_prefix("truerank.") == Some(key))?.value.clone()
+    }
+
+    /// The file's columns.
+    pub fn schema(&self) -> &SchemaRef {
+        self.builder.schema()
+    }
+
+    /// How many rows the file has.
+    pub fn row_count(&self) -> usize {
+        self.builder.metadata().file_metadata().num_rows() as usize
+    }
+
+    /// Hands every batch of rows to `take`.
+    pub fn for_each(self, mut take: impl FnMut(&Columns<'_>) -> Result<()>) -> Result<()> {
+        let path = self.path;
+        let reader = self.builder.with_batch_size(1 << 14).build().map_err(|e| failed(&path, e))?;
+        let mut first_row = 1;
+        for batch in reader {
+            let batch = batch.map_err(|e| not_parquet(&path, &e.to_string()))?;
+            take(&Columns { path: &path, batch: &batch, first_row })?;
+            first_row += batch.num_rows() as u64;
+        }
+        Ok(())
+    }
+}
+
+/// The error for a failed write or read.
+pub fn failed(path: &Path, error: parquet::errors::ParquetError) -> Error {
+    match error {
+        parquet::errors::ParquetError::External(cause) => match cause.downcast::<std::io::Error>() {
+            Ok(cause) => Error::io(path, *cause),
+            Err(cause) => Error::input(path, cause.to_string()),
+        },
+        other => Error::input(path, other.to_string()),
+    }
+}
+
+fn not_parquet(path: &Path, cause: &str) -> Error {
+    let cause = cause.strip_prefix("Parquet error: ").unwrap_or(cause).replace('\n', " ");
+    Error::input(path, format!("is not a complete Parquet file ({cause}); write or fetch it again"))
+}
+
+/// One batch of rows, with columns by name and as the types we need.
+pub struct Columns<'a> {
+    path: &'a Path,
+    batch: &'a RecordBatch,
+    first_row: u64,
+}
+
+impl<'a> Columns<'a> {
+    /// How many rows the batch has.
+    pub fn len(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// Whether the batch has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Where row `index` of this batch stands in the file.
+    pub fn place(&self, index: usize) -> Place {
+        Place::row(self.path, self.first_row + index as u64)
+    }
+
+    /// Column `name`, which must exist and have no missing values.
+    pub fn get(&self, name: &str) -> Result<&'a ArrayRef> {
+        let column = self.batch.column_by_name(name).ok_or_else(|| {
+            let names: Vec<_> = self.batch.schema_ref().fields().iter().map(|f| f.name().clone()).collect();
+            Error::input(self.path, format!("has no column '{name}', but needs one; it has {}", names.join(", ")))
+        })?;
+        match column.nulls().filter(|n| n.null_count() > 0) {
+            None => Ok(column),
+            Some(nulls) => {
+                let row = (0..self.len()).find(|&i| nulls.is_null(i)).unwrap_or(0);
+                Err(self.place(row).error(format!("{name} is missing, but every row needs one")))
+            }
+        }
+    }
+
+    /// Column `name` as whole numbers.
+    pub fn integers(&self, name: &str) -> Result<Vec<i64>> {
+        let column = self.get(name)?;
+        integers(column).ok_or_else(|| self.wrong_type(name, column, "whole numbers"))
+    }
+
+    /// Column `name` as counts: whole numbers from 0.
+    pub fn counts(&self, name: &str) -> Result<Vec<u64>> {
+        let counts = self.integers(name)?.into_iter().enumerate();
+        counts
+            .map(|(i, v)| {
+                u64::try_from(v).map_err(|_| self.place(i).error(format!("{name} is {v}, but counts start at 0")))
+            })
+            .collect()
+    }
+
+    /// Column `name` as positions: whole numbers from 1.
+    pub fn positions(&self, name: &str) -> Result<Vec<u32>> {
+        let positions = self.integers(name)?.into_iter().enumerate();
+        positions
+            .map(|(i, v)| match u32::try_from(v) {
+                Ok(position) if position > 0 => Ok(position),
+                _ => Err(self.place(i).error(format!("{name} is {v}, but positions start at 1"))),
+            })
+            .collect()
+    }
+
+    /// Column `name` as floating-point numbers.
+    pub fn floats(&self, name: &str) -> Result<Vec<f64>> {
+        let column = self.get(name)?;
+        floats(column).ok_or_else(|| self.wrong_type(name, column, "numbers"))
+    }
+
+    /// The numbers that `interner` gives to the ids in column `name`.
+    pub fn ids(&self, name: &str, interner: &mut Interner) -> Result<Vec<u32>> {
+        let column = self.get(name)?;
+        if let Some(values) = integers(column) {
+            return Ok(values.into_iter().map(|v| interner.integer(v)).collect());
+        }
+        let texts: Vec<u32> = match column.data_type() {
+            DataType::Utf8 => column.as_string::<i32>().iter().flatten().map(|t| interner.text(t)).collect(),
+            DataType::LargeUtf8 => column.as_string::<i64>().iter().flatten().map(|t| interner.text(t)).collect(),
+            DataType::Utf8View => column.as_string_view().iter().flatten().map(|t| interner.text(t)).collect(),
+            _ => return Err(self.wrong_type(name, column, "text or whole numbers")),
+        };
+        Ok(texts)
+    }
+
+    fn wrong_type(&self, name: &str, column: &ArrayRef, wanted: &str) -> Error {
+        Error::input(self.path, format!("column '{name}' has type {}, but needs {wanted}", column.data_type()))
+    }
+}
+
+/// An integer or boolean column as `i64`; `None` where it is neither, or a value does not fit.
+pub fn integers(column: &ArrayRef) -> Option<Vec<i64>> {
+    macro_rules! as_i64 {
+        ($type:ty) => {
+            column.as_primitive::<$type>().values().iter().map(|&v| i64::try_from(v).ok()).collect()
+        };
+    }
+    match column.data_type() {
+        DataType::Int8 => as_i64!(Int8Type),
+        DataType::Int16 => as_i64!(Int16Type),
+        DataType::Int32 => as_i64!(Int32Type),
+        DataType::Int64 => as_i64!(Int64Type),
+        DataType::UInt8 => as_i64!(UInt8Type),
+        DataType::UInt16 => as_i64!(UInt16Type),
+        DataType::UInt32 => as_i64!(UInt32Type),
+        DataType::UInt64 => as_i64!(UInt64Type),
+        DataType::Boolean => Some(column.as_boolean().values().iter().map(i64::from).collect()),
+        _ => None,
+    }
+}
+
+/// A numeric column as `f64`.
+pub fn floats(column: &ArrayRef) -> Option<Vec<f64>> {
+    match column.data_type() {
+        DataType::Float64 => Some(column.as_primitive::<Float64Type>().values().to_vec()),
+        DataType::Float32 => {
+            Some(column.as_primitive::<Float32Type>().values().iter().map(|&v| f64::from(v)).collect())
+        }
+        _ => integers(column).map(|values| values.into_iter().map(|v| v as f64).collect()),
+    }
+}

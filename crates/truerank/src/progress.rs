@@ -1,0 +1,21 @@
+//! How long work tells its caller how far it is; the library itself never prints.
+
+/// Receives the progress of long work.
+pub trait Progress: Sync {
+    /// A piece of work of `total` steps begins; it ends the one before it.
+    fn begin(&self, what: &str, total: u64);
+
+    /// `steps` more are done.
+    fn advance(&self, steps: u64);
+
+    /// A word about the state of the work, such as the current loss.
+    fn note(&self, _text: &str) {}
+}
+
+/// Ignores all progress.
+pub struct Silent;
+
+impl Progress for Silent {
+    fn begin(&self, _what: &str, _total: u64) {}
+    fn advance(&self, _steps: u64) {}
+}
