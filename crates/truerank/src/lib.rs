@@ -4,7 +4,7 @@
 //!
 //! 1. [`data`]: documents of queries with features and grades, from LETOR/SVMlight, ULTRA, Parquet or a generator.
 //! 2. `simulate`: users, traffic and clicks on shown lists, where a log is to be made.
-//! 3. `log`: impressions, from and to Parquet, CSV and TSV.
+//! 3. [`log`]: impressions, from and to Parquet, CSV and TSV.
 //! 4. [`counts`]: cells `(query, document, position, user) → impressions, clicks`. Nothing below ever sees a session.
 //! 5. [`propensity`]: θ(u,k), the probability that a user examines a position.
 //! 6. [`relevance`]: cells and θ to a relevance weight for each document, with its variance.
@@ -20,6 +20,7 @@ mod error;
 pub mod evaluate;
 pub mod files;
 pub mod ids;
+pub mod log;
 mod math;
 pub mod progress;
 pub mod propensity;
