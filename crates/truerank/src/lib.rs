@@ -19,6 +19,7 @@ pub mod data;
 mod error;
 pub mod files;
 pub mod ids;
+pub mod network;
 pub mod progress;
 pub mod propensity;
 pub mod random;
