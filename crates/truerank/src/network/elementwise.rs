@@ -3,14 +3,14 @@
 //! All sums run in a fixed number of lanes, which vectorises and makes their rounding independent of the machine.
 
 /// Added to the variance by layer norm, as PyTorch does.
-pub(crate) const NORM_EPSILON: f32 = 1e-5;
+const NORM_EPSILON: f32 = 1e-5;
 
 /// How many partial sums a sum keeps.
 const LANES: usize = 16;
 
 /// Σ f(x) in lanes.
 #[inline(always)]
-pub(crate) fn lane_sum(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
+fn lane_sum(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
     let mut lanes = [0.0; LANES];
     let chunks = values.chunks_exact(LANES);
     let rest = chunks.remainder();
@@ -39,6 +39,19 @@ pub(crate) fn lane_dot(a: &[f32], b: &[f32], f: impl Fn(f32, f32) -> f32) -> f32
     }
     for (lane, (&x, &y)) in lanes.iter_mut().zip(rest) {
         *lane += f(x, y);
+    }
+    add_up(lanes)
+}
+
+/// Σ f(x, y, z) in lanes, over three slices of one length.
+#[inline(always)]
+pub(crate) fn lane_dot3(a: &[f32], b: &[f32], c: &[f32], f: impl Fn(f32, f32, f32) -> f32) -> f32 {
+    let mut lanes = [0.0; LANES];
+    let chunks = a.chunks(LANES).zip(b.chunks(LANES)).zip(c.chunks(LANES));
+    for ((a, b), c) in chunks {
+        for (((lane, &x), &y), &z) in lanes.iter_mut().zip(a).zip(b).zip(c) {
+            *lane += f(x, y, z);
+        }
     }
     add_up(lanes)
 }
@@ -98,12 +111,7 @@ fn elu(x: f32) -> f32 {
 /// The mean of a row, and 1 over its standard deviation (with [`NORM_EPSILON`] added to the variance).
 #[inline(always)]
 pub(crate) fn row_statistics(row: &[f32]) -> (f32, f32) {
-    let count = row.len() as f32;
-    statistics_from_sum(row, lane_sum(row, |x| x) / count)
-}
-
-#[inline(always)]
-fn statistics_from_sum(row: &[f32], mean: f32) -> (f32, f32) {
+    let mean = lane_sum(row, |x| x) / row.len() as f32;
     // Two passes: the one-pass formula loses all digits where the mean is far from 0.
     let variance = lane_sum(row, |x| (x - mean) * (x - mean)) / row.len() as f32;
     (mean, 1.0 / (variance + NORM_EPSILON).sqrt())
