@@ -3,7 +3,7 @@
 //! truerank works as a pipeline. Each stage is one module, takes one artefact and makes the next:
 //!
 //! 1. [`data`]: documents of queries with features and grades, from LETOR/SVMlight, ULTRA, Parquet or a generator.
-//! 2. `simulate`: users, traffic and clicks on shown lists, where a log is to be made.
+//! 2. [`simulate`]: users, traffic and clicks on shown lists, where a log is to be made.
 //! 3. [`log`]: impressions, from and to Parquet, CSV and TSV.
 //! 4. [`counts`]: cells `(query, document, position, user) → impressions, clicks`. Nothing below ever sees a session.
 //! 5. [`propensity`]: θ(u,k), the probability that a user examines a position.
@@ -11,13 +11,14 @@
 //! 7. [`ranker`], on [`network`]: weights and features to a linear or MLP ranker.
 //! 8. [`evaluate`]: nDCG, ERR and others per query, and whether a difference is more than chance.
 //!
-//! `experiment` puts the stages together as in the paper "Addressing Personalized Bias for Unbiased Learning to Rank".
+//! [`experiment`] puts the stages together as in the paper "Addressing Personalized Bias for Unbiased Learning to Rank".
 //! The library never prints; long work reports to a [`progress::Progress`].
 
 pub mod counts;
 pub mod data;
 mod error;
 pub mod evaluate;
+pub mod experiment;
 pub mod files;
 pub mod ids;
 pub mod log;
@@ -28,5 +29,6 @@ pub mod propensity;
 pub mod random;
 pub mod ranker;
 pub mod relevance;
+pub mod simulate;
 
 pub use error::{Error, Place, Result};

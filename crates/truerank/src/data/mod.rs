@@ -1,6 +1,7 @@
 //! Learning-to-rank data sets: from LETOR/SVMlight text, ULTRA folders, Parquet or the generator to one dense matrix.
 
 mod dataset;
+mod generate;
 mod options;
 mod parquet;
 mod splits;
@@ -8,6 +9,7 @@ mod svmlight;
 mod ultra;
 
 pub use dataset::{Dataset, DatasetBuilder, Splits};
+pub use generate::{Generator, Preset};
 pub use options::ReadOptions;
 pub use parquet::{read_parquet, write_parquet};
 pub use splits::{DatasetFormat, read_dataset, read_splits, split_by_query, write_dataset, write_splits};

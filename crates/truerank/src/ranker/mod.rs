@@ -4,6 +4,7 @@
 //! human grades. Both make a [`Ranker`], which scores data sets and is saved as safetensors.
 
 mod file;
+mod join;
 mod lbfgs;
 mod loss;
 mod svm_rank;
@@ -17,6 +18,7 @@ use crate::data::Dataset;
 use crate::network::Network;
 use crate::{Error, Result};
 
+pub use join::Unmatched;
 pub use loss::{listwise_softmax, pairwise_prs};
 pub use svm_rank::SvmRank;
 pub use targets::{Targets, TrainingLists, TrainingPairs};

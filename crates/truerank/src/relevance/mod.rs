@@ -6,6 +6,8 @@ mod model;
 mod moments;
 mod pairs;
 mod smoothing;
+#[cfg(test)]
+mod theorems;
 
 pub use estimator::{Estimator, Smoothing, estimate};
 pub use model::{Relevance, Weight};

@@ -1,0 +1,111 @@
+//! Named sizes and mixes of generated data.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::factors::Mix;
+use crate::{Error, Result};
+
+/// A named data set of the generator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Preset {
+    /// Seconds, for tests.
+    Tiny,
+    /// The demo's.
+    Small,
+    /// The sizes of Yahoo! LETOR set 1: 29,910 queries, about 700,000 documents, 700 features.
+    Yahoo,
+    /// The sizes of Baidu-ULTR's annotated part: 10,402 queries, about 750,000 documents, 782 features.
+    Baidu,
+    /// Like `small`, but relevance is mostly not linear in the features.
+    Hard,
+}
+
+impl Preset {
+    /// All presets.
+    pub const ALL: [Preset; 5] = [Preset::Tiny, Preset::Small, Preset::Yahoo, Preset::Baidu, Preset::Hard];
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Preset::Tiny => "tiny",
+            Preset::Small => "small",
+            Preset::Yahoo => "yahoo",
+            Preset::Baidu => "baidu",
+            Preset::Hard => "hard",
+        })
+    }
+}
+
+impl FromStr for Preset {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Preset::ALL.into_iter().find(|preset| preset.to_string() == text).ok_or_else(|| {
+            let known = Preset::ALL.map(|preset| preset.to_string()).join(", ");
+            Error::parameter(format!("'{text}' is not a preset; known are {known}"))
+        })
+    }
+}
+
+/// The settings of a generated data set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Generator {
+    pub(super) queries: [usize; 3],
+    pub(super) features: usize,
+    pub(super) median_docs: f64,
+    pub(super) most_docs: usize,
+    pub(super) grade_shares: [f64; 5],
+    pub(super) feature_noise: f32,
+    pub(super) mix: Mix,
+    pub(super) seed: u64,
+}
+
+/// Shares of the grades 0 to 4 in Yahoo! LETOR set 1.
+const YAHOO_GRADES: [f64; 5] = [0.26, 0.36, 0.28, 0.08, 0.02];
+
+/// Shares of the grades 0 to 4 that give about the clicks per position which the paper reports for Baidu-ULTR.
+const BAIDU_GRADES: [f64; 5] = [0.40, 0.25, 0.23, 0.10, 0.02];
+
+impl Generator {
+    /// The settings of a preset.
+    pub fn preset(preset: Preset) -> Self {
+        let small = Generator {
+            queries: [3000, 500, 2000],
+            features: 64,
+            median_docs: 20.0,
+            most_docs: 139,
+            grade_shares: YAHOO_GRADES,
+            feature_noise: 0.5,
+            mix: Mix { linear: 1.0, curved: 0.5, query: 0.6, unexplained: 1.0 },
+            seed: 1,
+        };
+        match preset {
+            Preset::Tiny => Generator { queries: [200, 50, 100], features: 20, ..small },
+            Preset::Small => small,
+            Preset::Yahoo => Generator { queries: [19_944, 2_983, 6_983], features: 700, ..small },
+            Preset::Baidu => Generator {
+                queries: [7_281, 1_040, 2_081],
+                features: 782,
+                median_docs: 61.0,
+                most_docs: 400,
+                grade_shares: BAIDU_GRADES,
+                ..small
+            },
+            Preset::Hard => Generator { mix: Mix { linear: 0.3, curved: 1.5, query: 0.6, unexplained: 0.5 }, ..small },
+        }
+    }
+
+    /// The seed. Default: 1.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Numbers of training, validation and test queries.
+    pub fn queries(mut self, train: usize, validation: usize, test: usize) -> Self {
+        self.queries = [train, validation, test];
+        self
+    }
+}

@@ -1,0 +1,7 @@
+//! The paper's experiments, put together from the stages.
+
+mod main_table;
+mod production;
+
+pub use main_table::{MainTable, Method, MethodResult, TableResult};
+pub use production::production_ranker;

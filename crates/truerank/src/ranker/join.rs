@@ -1,0 +1,186 @@
+//! Finds the rows of a data set that relevance weights are about.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::{TrainingLists, TrainingPairs};
+use crate::data::Dataset;
+use crate::ids::Ids;
+use crate::relevance::{PairWeights, Relevance};
+use crate::{Error, Result};
+
+/// What did not find its counterpart when weights met a data set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Unmatched {
+    /// Queries with weights that the data set does not have.
+    pub queries: usize,
+    /// Documents with weights, of queries that the data set has, that it does not have.
+    pub docs: usize,
+}
+
+/// The rows of documents, query by query.
+struct RowFinder<'a> {
+    data: &'a Dataset,
+    docs: &'a Ids,
+    query_number: Vec<Option<u32>>,
+}
+
+impl<'a> RowFinder<'a> {
+    fn new(data: &'a Dataset, queries: &Ids, docs: &'a Ids) -> Self {
+        RowFinder { data, docs, query_number: queries.numbers_in(data.queries()) }
+    }
+
+    /// The data set's number of query `query`, and for each of its documents the row in the data set.
+    fn find(&self, query: u32, docs: impl Iterator<Item = u32>) -> Option<(usize, Vec<Option<u32>>)> {
+        let number = self.query_number[query as usize]? as usize;
+        let rows: HashMap<Cow<'_, str>, u32> =
+            self.data.rows_of(number).map(|row| (self.data.docs().name(row), row as u32)).collect();
+        Some((number, docs.map(|doc| rows.get(&self.docs.name(doc as usize)).copied()).collect()))
+    }
+}
+
+impl Relevance {
+    /// For each weight, the row of `data` that it is about.
+    pub fn rows_in(&self, data: &Dataset) -> Vec<Option<u32>> {
+        let finder = RowFinder::new(data, &self.queries, &self.docs);
+        let by_query = self.weights.chunk_by(|a, b| a.query == b.query);
+        by_query
+            .flat_map(|weights| match finder.find(weights[0].query, weights.iter().map(|weight| weight.doc)) {
+                Some((_, rows)) => rows,
+                None => vec![None; weights.len()],
+            })
+            .collect()
+    }
+}
+
+impl TrainingLists {
+    /// Lists with the weights of `relevance`, in the order of the data set.
+    ///
+    /// What the data set does not have is left out and counted; it is an error if nothing is left.
+    pub fn from_relevance(data: &Dataset, relevance: &Relevance) -> Result<(Self, Unmatched)> {
+        let finder = RowFinder::new(data, &relevance.queries, &relevance.docs);
+        let mut unmatched = Unmatched::default();
+        let mut by_query: Vec<Vec<(u32, f32)>> = vec![Vec::new(); data.query_count()];
+        for weights in relevance.weights.chunk_by(|a, b| a.query == b.query) {
+            let Some((query, rows)) = finder.find(weights[0].query, weights.iter().map(|weight| weight.doc)) else {
+                unmatched.queries += 1;
+                continue;
+            };
+            unmatched.docs += rows.iter().filter(|row| row.is_none()).count();
+            let found = rows.iter().zip(weights).filter_map(|(row, w)| row.map(|row| (row, w.weight as f32)));
+            by_query[query] = found.collect();
+        }
+        let mut lists = TrainingLists { ends: Vec::new(), rows: Vec::new(), weights: Vec::new() };
+        for mut list in by_query.into_iter().filter(|list| !list.is_empty()) {
+            list.sort_unstable_by_key(|(row, _)| *row);
+            lists.rows.extend(list.iter().map(|(row, _)| row));
+            lists.weights.extend(list.iter().map(|(_, weight)| weight));
+            lists.ends.push(lists.rows.len());
+        }
+        if lists.rows.is_empty() { Err(nothing_matches(data, &relevance.queries)) } else { Ok((lists, unmatched)) }
+    }
+}
+
+impl TrainingPairs {
+    /// Lists with the pair weights of `pairs`, in the order of the data set.
+    ///
+    /// What the data set does not have is left out and counted; it is an error if nothing is left.
+    pub fn from_pair_weights(data: &Dataset, pairs: &PairWeights) -> Result<(Self, Unmatched)> {
+        let finder = RowFinder::new(data, &pairs.queries, &pairs.docs);
+        let mut unmatched = Unmatched::default();
+        let mut found = Vec::new();
+        for of_query in &pairs.by_query {
+            let Some((query, rows)) = finder.find(of_query.query, of_query.docs.iter().copied()) else {
+                unmatched.queries += 1;
+                continue;
+            };
+            unmatched.docs += rows.iter().filter(|row| row.is_none()).count();
+            let mut kept: Vec<(u32, usize)> =
+                rows.iter().enumerate().filter_map(|(index, row)| row.map(|row| (row, index))).collect();
+            kept.sort_unstable();
+            found.push((query, of_query, kept));
+        }
+        found.sort_by_key(|(query, _, _)| *query);
+        let mut training =
+            TrainingPairs { ends: Vec::new(), rows: Vec::new(), pair_ends: Vec::new(), pairs: Vec::new() };
+        for (_, of_query, kept) in found.into_iter().filter(|(_, _, kept)| !kept.is_empty()) {
+            let weight = |i: usize, j: usize| of_query.weights[i * of_query.docs.len() + j] as f32;
+            training.rows.extend(kept.iter().map(|(row, _)| row));
+            training.ends.push(training.rows.len());
+            for &(_, i) in &kept {
+                training.pairs.extend(kept.iter().map(|&(_, j)| weight(i, j)));
+            }
+            training.pair_ends.push(training.pairs.len());
+        }
+        if training.rows.is_empty() { Err(nothing_matches(data, &pairs.queries)) } else { Ok((training, unmatched)) }
+    }
+}
+
+fn nothing_matches(data: &Dataset, queries: &Ids) -> Error {
+    let example = |ids: &Ids| if ids.is_empty() { "none".to_string() } else { format!("'{}'", ids.name(0)) };
+    Error::parameter(format!(
+        "no document with a weight is in the data set; the weights' first query is {}, the data set's is {}; \
+         are they from the same data?",
+        example(queries),
+        example(data.queries())
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::DatasetBuilder;
+    use crate::relevance::{QueryPairs, Weight};
+
+    /// Queries 7 and 3, with documents 1..=3 and 1..=2.
+    fn data() -> Dataset {
+        DatasetBuilder {
+            features: vec![0.0; 5],
+            feature_count: 1,
+            grades: None,
+            queries: Ids::Integers(vec![7, 3]),
+            query_ends: vec![3, 5],
+            docs: None,
+        }
+        .build()
+        .unwrap()
+    }
+
+    fn weight(query: u32, doc: u32, weight: f64) -> Weight {
+        Weight { query, doc, weight, impressions: 1, clicks: 1, exposure: 1.0, variance: 0.0 }
+    }
+
+    #[test]
+    fn weights_find_their_rows_and_the_rest_is_counted() {
+        let mut relevance = Relevance {
+            estimator: "naive".into(),
+            beta: None,
+            queries: Ids::Integers(vec![3, 7, 9]),
+            docs: Ids::Integers(vec![1, 2, 8]),
+            weights: vec![weight(0, 1, 0.5), weight(1, 0, 0.25), weight(1, 2, 1.0), weight(2, 0, 1.0)],
+        };
+        let (lists, unmatched) = TrainingLists::from_relevance(&data(), &relevance).unwrap();
+        assert_eq!((lists.ends, lists.rows, lists.weights), (vec![1, 2], vec![0, 4], vec![0.25, 0.5]));
+        assert_eq!(unmatched, Unmatched { queries: 1, docs: 1 });
+        assert_eq!(relevance.rows_in(&data()), [Some(4), Some(0), None, None]);
+        relevance.weights = vec![weight(2, 0, 1.0)];
+        let message = TrainingLists::from_relevance(&data(), &relevance).unwrap_err().to_string();
+        assert!(message.contains("first query is '3', the data set's is '7'"), "{message}");
+    }
+
+    #[test]
+    fn pairs_follow_their_rows() {
+        let pairs = PairWeights {
+            queries: Ids::Integers(vec![7]),
+            docs: Ids::Integers(vec![1, 2, 8]),
+            by_query: vec![QueryPairs {
+                query: 0,
+                docs: vec![0, 1, 2],
+                weights: vec![0.0, 1.0, 2.0, 3.0, 0.0, 4.0, 5.0, 6.0, 0.0],
+            }],
+        };
+        let (training, unmatched) = TrainingPairs::from_pair_weights(&data(), &pairs).unwrap();
+        assert_eq!((training.rows, training.pairs), (vec![0, 1], vec![0.0, 1.0, 3.0, 0.0]));
+        assert_eq!((training.pair_ends, unmatched.docs), (vec![4], 1));
+    }
+}

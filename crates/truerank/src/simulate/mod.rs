@@ -1,0 +1,18 @@
+//! Makes click logs from graded data and shown lists: user clusters, query traffic, click models.
+//!
+//! The protocol is the paper's (§4.1): each cluster of users has its own depth of looking and its own queries, and
+//! all share one judgement of relevance. Who ranked the lists is not this module's business.
+
+mod cells;
+mod click_model;
+mod lists;
+mod sessions;
+mod settings;
+mod traffic;
+mod users;
+
+pub use click_model::{ClickModel, PositionBased};
+pub use lists::ShownLists;
+pub use sessions::{Latents, Simulator};
+pub use settings::Simulation;
+pub use users::paper_etas;

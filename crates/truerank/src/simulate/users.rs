@@ -1,0 +1,57 @@
+//! Clusters of users: how far down each looks and how many sessions each has.
+
+use rand_distr::{Distribution, Normal};
+
+use super::{PositionBased, Simulation};
+use crate::random::stream;
+
+/// The paper's η for 5, 10 or 20 clusters, busiest first.
+pub fn paper_etas(clusters: usize) -> Option<Vec<f64>> {
+    match clusters {
+        5 => Some(vec![2.5, 2.0, 1.0, 0.8, 0.0]),
+        10 => Some(vec![2.5, 2.0, 1.8, 1.5, 1.2, 1.0, 0.8, 0.5, 0.2, 0.0]),
+        20 => Some(vec![
+            2.5, 2.4, 2.2, 2.0, 1.9, 1.8, 1.6, 1.5, 1.4, 1.2, 1.1, 1.0, 0.9, 0.8, 0.6, 0.5, 0.4, 0.2, 0.1, 0.0,
+        ]),
+        _ => None,
+    }
+}
+
+/// One click model per user, cluster after cluster.
+pub(super) fn draw_users(settings: &Simulation, positions: usize) -> Vec<PositionBased> {
+    let mut random = stream(settings.world(), "users", 0);
+    let noise = Normal::new(0.0, settings.user_noise).expect("checked: finite and not negative");
+    let of_cluster = |&eta: &f64| std::iter::repeat_n(eta, settings.users_per_cluster);
+    let etas = settings.etas.iter().flat_map(of_cluster);
+    etas.map(|eta| PositionBased::power_law((eta + noise.sample(&mut random)).max(0.0), positions)).collect()
+}
+
+/// Sessions of each cluster: each has `ratio` times those of the next, whole numbers that sum to `sessions`.
+///
+/// Fractions are settled by largest remainder.
+pub(super) fn cluster_sessions(sessions: u64, clusters: usize, ratio: f64) -> Vec<u64> {
+    let shares: Vec<f64> = (0..clusters).map(|i| ratio.powi(-(i as i32))).collect();
+    let total: f64 = shares.iter().sum();
+    let exact: Vec<f64> = shares.iter().map(|share| sessions as f64 * share / total).collect();
+    let mut counts: Vec<u64> = exact.iter().map(|x| x.floor() as u64).collect();
+    let mut by_remainder: Vec<usize> = (0..clusters).collect();
+    by_remainder.sort_by(|&a, &b| exact[b].fract().total_cmp(&exact[a].fract()));
+    let missing = sessions - counts.iter().sum::<u64>();
+    by_remainder.into_iter().cycle().take(missing as usize).for_each(|i| counts[i] += 1);
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cluster_sessions_fall_by_the_ratio_and_sum_up() {
+        let counts = cluster_sessions(1_000_000, 10, 1.25);
+        assert_eq!(counts.iter().sum::<u64>(), 1_000_000);
+        for pair in counts.windows(2) {
+            assert!((pair[0] as f64 / pair[1] as f64 - 1.25).abs() < 1e-4);
+        }
+        assert_eq!(cluster_sessions(3, 10, 1.25).iter().sum::<u64>(), 3);
+    }
+}
