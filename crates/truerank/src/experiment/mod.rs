@@ -2,6 +2,8 @@
 
 mod main_table;
 mod production;
+mod summary;
 
 pub use main_table::{MainTable, Method, MethodResult, TableResult};
 pub use production::production_ranker;
+pub use summary::{SIGNIFICANCE, SummaryCell, SummaryRow, summarise};

@@ -96,7 +96,8 @@ impl Ranker {
     pub fn score(&self, data: &Dataset) -> Result<Vec<f32>> {
         if data.feature_count() != self.feature_count() {
             return Err(Error::parameter(format!(
-                "the ranker was trained on {} features, but the data set has {}",
+                "the ranker was trained on {} features, but the data set has {}; \
+                 where sparse text leaves out features that are all zero, say how many there are",
                 self.feature_count(),
                 data.feature_count()
             )));

@@ -78,7 +78,7 @@ impl Generator {
             most_docs: 139,
             grade_shares: YAHOO_GRADES,
             feature_noise: 0.5,
-            mix: Mix { linear: 1.0, curved: 0.5, query: 0.6, unexplained: 1.0 },
+            mix: Mix { linear: 1.0, curved: 1.0, query: 0.8, unexplained: 2.7 },
             seed: 1,
         };
         match preset {

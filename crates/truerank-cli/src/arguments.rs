@@ -1,0 +1,48 @@
+//! What can be typed.
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{completions, count, demo, evaluate, generate, relevance, score, simulate, train};
+
+/// Learns what people find relevant from what they clicked, for every kind of searcher.
+#[derive(Parser)]
+#[command(name = "truerank", version, max_term_width = 100, after_help = WAY)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// Threads to use [default: one per core]; results do not depend on it
+    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+
+    /// No progress, only results and errors
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+const WAY: &str = "\
+The way from data to a ranker, each step reading what the one before wrote:
+
+  truerank generate  --preset small -o data/
+  truerank simulate  data/ --sessions 150000 -o clicks.parquet
+  truerank count     clicks.parquet -o counts/
+  truerank relevance counts/ --propensities clicks.propensities.json -o relevance.parquet
+  truerank train     data/ --relevance relevance.parquet -o ranker.safetensors
+  truerank evaluate  data/test.txt --ranker ranker.safetensors
+
+`truerank demo` goes all the way by itself and compares the estimators.
+Exit codes: 0 done, 2 an error.";
+
+/// What to do.
+#[derive(Subcommand)]
+pub enum Command {
+    Demo(demo::Demo),
+    Generate(generate::Generate),
+    Simulate(simulate::Simulate),
+    Count(count::Count),
+    Relevance(relevance::Relevance),
+    Train(train::Train),
+    Evaluate(evaluate::Evaluate),
+    Score(score::Score),
+    Completions(completions::Completions),
+}

@@ -1,0 +1,59 @@
+//! What several subcommands share.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use truerank::data::{Dataset, ReadOptions, Splits, read_dataset, read_splits};
+use truerank::progress::Progress;
+
+use crate::progress::Shown;
+
+/// Where the data is and how to read it.
+#[derive(clap::Args)]
+pub struct DataArguments {
+    /// Folder with train, vali and test in LETOR/SVMlight text or Parquet, or in ULTRA's form
+    pub data: PathBuf,
+
+    #[command(flatten)]
+    pub reading: ReadArguments,
+}
+
+/// How to read a data set.
+#[derive(clap::Args)]
+pub struct ReadArguments {
+    /// The highest grade of the scale
+    #[arg(long, default_value_t = 4, value_name = "GRADE")]
+    pub max_grade: u8,
+
+    /// Feature indices of text files start at 0 instead of 1
+    #[arg(long)]
+    pub zero_based: bool,
+
+    /// How many features documents have, where sparse text leaves out the last ones [default: the most found]
+    #[arg(long, value_name = "N")]
+    pub features: Option<usize>,
+}
+
+impl ReadArguments {
+    fn options(&self) -> ReadOptions {
+        let options = ReadOptions::new().max_grade(self.max_grade).zero_based(self.zero_based);
+        match self.features {
+            Some(count) => options.feature_count(count),
+            None => options,
+        }
+    }
+}
+
+impl DataArguments {
+    /// All three parts.
+    pub fn read_splits(&self, progress: &Shown) -> Result<Splits> {
+        progress.begin(&format!("reading {}", self.data.display()), 1);
+        Ok(read_splits(&self.data, &self.reading.options())?)
+    }
+}
+
+/// One file of documents.
+pub fn read_file(path: &Path, reading: &ReadArguments, progress: &Shown) -> Result<Dataset> {
+    progress.begin(&format!("reading {}", path.display()), 1);
+    Ok(read_dataset(path, &reading.options())?)
+}

@@ -1,0 +1,178 @@
+//! `truerank evaluate`: how good a ranker is, and whether it is better than another.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde_json::json;
+use truerank::data::Dataset;
+use truerank::evaluate::{EmptyQueries, Evaluation, Evaluator, Measure, TTest, paired_t_test};
+use truerank::ranker::Ranker;
+
+use super::common::{ReadArguments, read_file};
+use crate::output::{Table, measure, print, print_json, thousands};
+use crate::progress::Shown;
+
+/// Evaluate a ranker on graded queries, alone or against another
+#[derive(clap::Args)]
+#[command(after_help = "\
+Ties in score keep the order of the file. The test is a paired two-sided t-test over queries.
+
+Examples:
+  truerank evaluate data/test.txt --ranker ranker.safetensors
+  truerank evaluate data/test.txt --ranker a.safetensors --against b.safetensors
+  truerank evaluate data/test.txt --ranker a.safetensors --measure nDCG@10 --measure MAP --json --per-query")]
+pub struct Evaluate {
+    /// Graded documents: LETOR/SVMlight text or Parquet
+    data: PathBuf,
+
+    #[command(flatten)]
+    reading: ReadArguments,
+
+    /// The ranker
+    #[arg(long, value_name = "FILE")]
+    ranker: PathBuf,
+
+    /// Another ranker to compare with
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+
+    /// Measures: nDCG@k, ERR@k, MRR, MAP, P@k, ARP [default: nDCG and ERR at 1, 3, 5, 10]
+    #[arg(long, value_name = "MEASURE")]
+    measure: Vec<Measure>,
+
+    /// What a query without relevant documents scores
+    #[arg(long, value_enum, default_value_t = Empty::Zero)]
+    empty: Empty,
+
+    /// With --json: the values of every query
+    #[arg(long, requires = "json")]
+    per_query: bool,
+
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a query without relevant documents scores.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Empty {
+    /// 0, as in the paper.
+    Zero,
+    /// 1: no ranking could do better.
+    One,
+    /// Nothing: it is left out.
+    Skip,
+}
+
+impl Evaluate {
+    pub fn run(self, progress: &Shown) -> Result<()> {
+        let ranker = Ranker::load(&self.ranker)?;
+        let data = read_file(&self.data, &self.reading, progress)?;
+        let evaluator = self.evaluator();
+        let evaluation = evaluator.evaluate(&data, &ranker.score(&data)?)?;
+        let against = match &self.against {
+            Some(path) => Some(evaluator.evaluate(&data, &Ranker::load(path)?.score(&data)?)?),
+            None => None,
+        };
+        progress.finish();
+        if self.json {
+            return print_json(&self.to_json(&data, &evaluation, against.as_ref()));
+        }
+        print(&self.to_text(&data, &evaluation, against.as_ref()))
+    }
+
+    fn evaluator(&self) -> Evaluator {
+        let measures = if self.measure.is_empty() { Measure::paper() } else { self.measure.clone() };
+        let empty = match self.empty {
+            Empty::Zero => EmptyQueries::Zero,
+            Empty::One => EmptyQueries::One,
+            Empty::Skip => EmptyQueries::Skip,
+        };
+        Evaluator::new(measures).empty_queries(empty).max_grade(self.reading.max_grade)
+    }
+
+    fn to_text(&self, data: &Dataset, evaluation: &Evaluation, against: Option<&Evaluation>) -> String {
+        let mut table = match (&self.against, against) {
+            (Some(other), Some(_)) => Table::new([
+                "measure".to_string(),
+                name(&self.ranker),
+                name(other),
+                "difference".to_string(),
+                "p".to_string(),
+            ]),
+            _ => Table::new(["measure".to_string(), name(&self.ranker)]),
+        };
+        for (m, &what) in evaluation.measures.iter().enumerate() {
+            let mut row = vec![what.to_string(), measure(mean(evaluation, what))];
+            if let Some(other) = against {
+                row.push(measure(mean(other, what)));
+                row.extend(difference(paired_t_test(&evaluation.values[m], &other.values[m])));
+            }
+            table.row(row);
+        }
+        let empty = empty_queries(data);
+        let rule = match self.empty {
+            Empty::Zero => "score 0",
+            Empty::One => "score 1",
+            Empty::Skip => "are left out",
+        };
+        format!(
+            "{}{} queries, {} documents; the {} queries without a relevant document {rule}\n",
+            table.render(),
+            thousands(data.query_count() as u64),
+            thousands(data.len() as u64),
+            thousands(empty as u64),
+        )
+    }
+
+    fn to_json(&self, data: &Dataset, evaluation: &Evaluation, against: Option<&Evaluation>) -> serde_json::Value {
+        let measures = evaluation.measures.iter().enumerate().map(|(m, what)| {
+            let mut entry = json!({ "measure": what.to_string(), "mean": mean(evaluation, *what) });
+            if let Some(other) = against {
+                let test = paired_t_test(&evaluation.values[m], &other.values[m]);
+                entry["against_mean"] = json!(mean(other, *what));
+                entry["difference"] = json!(test.map(|test| test.difference));
+                entry["t"] = json!(test.map(|test| test.t));
+                entry["p"] = json!(test.map(|test| test.p));
+            }
+            if self.per_query {
+                entry["per_query"] = json!(evaluation.values[m]);
+            }
+            entry
+        });
+        let mut value = json!({
+            "type": "truerank/evaluation", "version": 1,
+            "ranker": self.ranker, "against": self.against, "queries": data.query_count(), "documents": data.len(),
+            "empty_queries": empty_queries(data), "measures": measures.collect::<Vec<_>>(),
+        });
+        if self.per_query {
+            value["query_ids"] = (0..data.query_count()).map(|query| data.queries().name(query).into_owned()).collect();
+        }
+        value
+    }
+}
+
+fn mean(evaluation: &Evaluation, measure: Measure) -> f64 {
+    evaluation.mean(measure).unwrap_or(f64::NAN)
+}
+
+fn difference(test: Option<TTest>) -> [String; 2] {
+    match test {
+        Some(test) => [format!("{:+.4}", test.difference), p_value(test.p)],
+        None => ["".to_string(), "".to_string()],
+    }
+}
+
+/// `.031`, `< .001`.
+fn p_value(p: f64) -> String {
+    if p < 0.001 { "< .001".to_string() } else { format!("{p:.3}").trim_start_matches('0').to_string() }
+}
+
+fn empty_queries(data: &Dataset) -> usize {
+    let Some(grades) = data.grades() else { return 0 };
+    data.lists().filter(|rows| grades[rows.clone()].iter().all(|&grade| grade == 0)).count()
+}
+
+fn name(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}

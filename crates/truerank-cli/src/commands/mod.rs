@@ -1,0 +1,36 @@
+//! One file per subcommand.
+
+mod common;
+pub mod completions;
+pub mod count;
+pub mod demo;
+pub mod evaluate;
+pub mod generate;
+pub mod relevance;
+pub mod score;
+pub mod simulate;
+pub mod train;
+
+use anyhow::Result;
+
+use crate::arguments::{Arguments, Command};
+use crate::progress::Shown;
+
+/// Runs what was asked for.
+pub fn run(arguments: Arguments) -> Result<()> {
+    if let Some(threads) = arguments.threads {
+        rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;
+    }
+    let progress = Shown::new(arguments.quiet);
+    match arguments.command {
+        Command::Demo(command) => command.run(&progress),
+        Command::Generate(command) => command.run(&progress),
+        Command::Simulate(command) => command.run(&progress),
+        Command::Count(command) => command.run(&progress),
+        Command::Relevance(command) => command.run(&progress),
+        Command::Train(command) => command.run(&progress),
+        Command::Evaluate(command) => command.run(&progress),
+        Command::Score(command) => command.run(&progress),
+        Command::Completions(command) => command.run(),
+    }
+}

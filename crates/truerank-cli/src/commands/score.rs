@@ -1,0 +1,48 @@
+//! `truerank score`: a ranked list for every query.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use truerank::evaluate::write_run;
+use truerank::ranker::Ranker;
+
+use super::common::{ReadArguments, read_file};
+use crate::output::{print, thousands};
+use crate::progress::Shown;
+
+/// Score documents and write each query's ranked list
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  truerank score data/test.txt --ranker ranker.safetensors -o run.trec
+  truerank score data/test.txt --ranker ranker.safetensors -o run.parquet")]
+pub struct Score {
+    /// Documents: LETOR/SVMlight text or Parquet
+    data: PathBuf,
+
+    #[command(flatten)]
+    reading: ReadArguments,
+
+    /// The ranker
+    #[arg(long, value_name = "FILE")]
+    ranker: PathBuf,
+
+    /// Name of the run, the last column of a TREC run
+    #[arg(long, default_value = "truerank")]
+    tag: String,
+
+    /// File to write: .parquet, or anything else for a TREC run
+    #[arg(long, short)]
+    output: PathBuf,
+}
+
+impl Score {
+    pub fn run(self, progress: &Shown) -> Result<()> {
+        let ranker = Ranker::load(&self.ranker)?;
+        let data = read_file(&self.data, &self.reading, progress)?;
+        write_run(&data, &ranker.score(&data)?, &self.tag, &self.output)?;
+        progress.finish();
+        let (documents, queries) = (thousands(data.len() as u64), thousands(data.query_count() as u64));
+        print(&format!("ranked {documents} documents of {queries} queries\nwrote {}\n", self.output.display()))
+    }
+}

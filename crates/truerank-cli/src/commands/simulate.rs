@@ -1,0 +1,223 @@
+//! `truerank simulate`: a click log from graded data.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use rayon::prelude::*;
+use serde_json::json;
+use truerank::data::{Dataset, Splits};
+use truerank::experiment::production_ranker;
+use truerank::log::{Impression, LogWriter};
+use truerank::progress::Progress;
+use truerank::ranker::Ranker;
+use truerank::simulate::{ShownLists, Simulation, Simulator, paper_etas};
+
+use super::common::DataArguments;
+use crate::output::{Table, measure, print, print_json, thousands};
+use crate::progress::Shown;
+
+/// Simulate a click log: users who differ in what they search and how far down they look
+#[derive(clap::Args)]
+#[command(after_help = "\
+The training queries' documents are ordered by a production ranker, an SVM-rank trained on 1 % of the
+queries; the first 10 are shown. Beside the log (or counts) OUTPUT it writes OUTPUT's name with
+.propensities.json: the true examination probabilities of every user.
+
+Examples:
+  truerank simulate data/ --sessions 1000000 --users 10 --seed 1 -o clicks.parquet
+  truerank simulate data/ --sessions 50000 --swap 0.1 -o clicks.csv.gz
+  truerank simulate data/ --sessions 1000000000 --cells -o counts/")]
+pub struct Simulate {
+    #[command(flatten)]
+    data: DataArguments,
+
+    /// How many sessions
+    #[arg(long, default_value_t = 1_000_000)]
+    sessions: u64,
+
+    /// Clusters of users, with the paper's depths: 5, 10 or 20
+    #[arg(long, default_value_t = 10, conflicts_with = "etas")]
+    users: usize,
+
+    /// Depth of each cluster instead, busiest first: θ(k) = k^-η
+    #[arg(long, value_delimiter = ',', value_name = "η,η,…")]
+    etas: Vec<f64>,
+
+    /// Users in each cluster, each with its own depth
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    users_per_cluster: usize,
+
+    /// Standard deviation of η among the users of a cluster
+    #[arg(long, default_value_t = 0.0, value_name = "SD")]
+    user_noise: f64,
+
+    /// Exponent of Zipf's law for how popular queries are
+    #[arg(long, default_value_t = 0.0, value_name = "S")]
+    zipf: f64,
+
+    /// All clusters issue the same queries: no personalized bias
+    #[arg(long)]
+    shared_queries: bool,
+
+    /// Probability that a document of grade 0 is found relevant
+    #[arg(long, default_value_t = 0.1, value_name = "ε")]
+    click_noise: f64,
+
+    /// Documents shown per session
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    length: usize,
+
+    /// Share of sessions in which rank 1 changes places with a random other
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    swap: f64,
+
+    /// Share of sessions in which the whole list is shuffled
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    shuffle: f64,
+
+    /// Rankers that show the lists instead of the production ranker, one of them at random per session
+    #[arg(long, value_name = "FILE")]
+    logger: Vec<PathBuf>,
+
+    /// Share of labelled queries that the production ranker learns from
+    #[arg(long, default_value_t = 0.01, value_name = "SHARE")]
+    production_share: f64,
+
+    /// Draw counts directly, without sessions, and write them as a folder: any number of sessions costs the same
+    #[arg(long)]
+    cells: bool,
+
+    /// The same seed gives the same log
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Print a summary as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// The log: .parquet, .csv or .tsv, text also .gz or .zst; with --cells a folder
+    #[arg(long, short)]
+    output: PathBuf,
+}
+
+impl Simulate {
+    pub fn run(self, progress: &Shown) -> Result<()> {
+        let data = self.data.read_splits(progress)?;
+        let lists = self.shown_lists(&data, progress)?;
+        let simulator = self.settings()?.prepare(&data.train, &lists)?;
+        let propensities = propensities_path(&self.output);
+        let clicks = if self.cells {
+            let counts = simulator.counts()?;
+            counts.write(&self.output)?;
+            let mut clicks = Clicks::default();
+            counts.cells.iter().for_each(|cell| clicks.add(cell.position, cell.impressions, cell.clicks));
+            clicks
+        } else {
+            self.write_log(&simulator, progress)?
+        };
+        simulator.propensities().write(&propensities)?;
+        progress.finish();
+        self.report(&clicks, &simulator, &propensities)
+    }
+
+    fn settings(&self) -> Result<Simulation> {
+        let etas = match self.etas.is_empty() {
+            false => self.etas.clone(),
+            true => paper_etas(self.users)
+                .with_context(|| format!("--users is {}, but the paper has 5, 10 or 20; pass --etas", self.users))?,
+        };
+        Ok(Simulation::new()
+            .sessions(self.sessions)
+            .etas(etas)
+            .users_per_cluster(self.users_per_cluster, self.user_noise)
+            .zipf(self.zipf)
+            .personal_queries(!self.shared_queries)
+            .click_noise(self.click_noise)
+            .max_grade(self.data.reading.max_grade)
+            .swapped(self.swap)
+            .shuffled(self.shuffle)
+            .seed(self.seed))
+    }
+
+    fn shown_lists(&self, data: &Splits, progress: &Shown) -> Result<Vec<ShownLists>> {
+        if self.logger.is_empty() {
+            let ranker = production_ranker(&data.train, self.production_share, self.seed, progress)?;
+            return Ok(vec![self.lists_of(&ranker, &data.train)?]);
+        }
+        self.logger.iter().map(|path| self.lists_of(&Ranker::load(path)?, &data.train)).collect()
+    }
+
+    fn lists_of(&self, ranker: &Ranker, data: &Dataset) -> Result<ShownLists> {
+        Ok(ShownLists::top(data, &ranker.score(data)?, self.length)?)
+    }
+
+    /// Draws and writes the log a few pieces at a time, so that memory does not grow with it.
+    fn write_log(&self, simulator: &Simulator<'_>, progress: &Shown) -> Result<Clicks> {
+        let ids = simulator.empty_log();
+        let mut writer = LogWriter::create(&self.output, &ids.users, &ids.queries, &ids.docs)?;
+        let mut clicks = Clicks::default();
+        progress.begin("simulating", self.sessions);
+        let pieces: Vec<u64> = (0..simulator.piece_count()).collect();
+        for some in pieces.chunks(64) {
+            let drawn: Vec<Vec<Impression>> = some.par_iter().map(|&piece| simulator.piece(piece)).collect();
+            for impressions in &drawn {
+                impressions.iter().for_each(|i| clicks.add(i.position, 1, u64::from(i.click)));
+                writer.write(impressions)?;
+            }
+            progress.advance(self.sessions * some.len() as u64 / pieces.len() as u64);
+        }
+        writer.finish()?;
+        Ok(clicks)
+    }
+
+    fn report(&self, clicks: &Clicks, simulator: &Simulator<'_>, propensities: &Path) -> Result<()> {
+        let theta = simulator.propensities().population;
+        let (impressions, clicked) = clicks.0.iter().fold((0, 0), |sum, p| (sum.0 + p.0, sum.1 + p.1));
+        if self.json {
+            return print_json(&json!({
+                "sessions": self.sessions, "impressions": impressions, "clicks": clicked,
+                "click_rate": clicks.rates(), "examination": theta,
+                "output": self.output, "propensities": propensities,
+            }));
+        }
+        let mut table = Table::new(["position", "clicks per impression", "examination"]);
+        for (k, (rate, theta)) in clicks.rates().iter().zip(&theta).enumerate() {
+            table.row([(k + 1).to_string(), measure(*rate), measure(*theta)]);
+        }
+        print(&format!(
+            "{} sessions, {} impressions, {} clicks\n\n{}\nwrote {} and {}\n",
+            thousands(self.sessions),
+            thousands(impressions),
+            thousands(clicked),
+            table.render(),
+            self.output.display(),
+            propensities.display()
+        ))
+    }
+}
+
+/// Impressions and clicks at each position.
+#[derive(Default)]
+struct Clicks(Vec<(u64, u64)>);
+
+impl Clicks {
+    fn add(&mut self, position: u32, impressions: u64, clicks: u64) {
+        let index = position as usize - 1;
+        if self.0.len() <= index {
+            self.0.resize(index + 1, (0, 0));
+        }
+        self.0[index].0 += impressions;
+        self.0[index].1 += clicks;
+    }
+
+    fn rates(&self) -> Vec<f64> {
+        self.0.iter().map(|&(impressions, clicks)| clicks as f64 / impressions.max(1) as f64).collect()
+    }
+}
+
+/// `clicks.csv.gz` → `clicks.propensities.json`.
+fn propensities_path(output: &Path) -> PathBuf {
+    let name = output.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = name.split_once('.').map_or(name.as_str(), |(stem, _)| stem);
+    output.with_file_name(format!("{stem}.propensities.json"))
+}

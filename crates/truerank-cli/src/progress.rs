@@ -1,0 +1,86 @@
+//! Shows progress: a bar with rate and time left on a terminal, plain lines elsewhere.
+
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use truerank::progress::Progress;
+
+/// Progress on standard error.
+pub struct Shown {
+    kind: Kind,
+    bar: Mutex<Option<ProgressBar>>,
+}
+
+enum Kind {
+    Quiet,
+    Lines,
+    Bars,
+}
+
+impl Shown {
+    /// Bars on a terminal, lines elsewhere, nothing if `quiet`.
+    pub fn new(quiet: bool) -> Self {
+        let kind = match (quiet, std::io::stderr().is_terminal()) {
+            (true, _) => Kind::Quiet,
+            (false, true) => Kind::Bars,
+            (false, false) => Kind::Lines,
+        };
+        Shown { kind, bar: Mutex::new(None) }
+    }
+
+    /// A line about what was done, unless quiet.
+    pub fn say(&self, text: &str) {
+        self.finish();
+        if !matches!(self.kind, Kind::Quiet) {
+            eprintln!("{text}");
+        }
+    }
+
+    /// Removes the bar of the last piece of work.
+    pub fn finish(&self) {
+        if let Some(bar) = self.bar.lock().expect("no thread panics while it holds the bar").take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+impl Progress for Shown {
+    fn begin(&self, what: &str, total: u64) {
+        self.finish();
+        match self.kind {
+            Kind::Quiet => {}
+            Kind::Lines => eprintln!("{what} …"),
+            Kind::Bars => {
+                let bar = ProgressBar::new(total).with_style(style()).with_prefix(what.to_string());
+                bar.enable_steady_tick(Duration::from_millis(200));
+                *self.bar.lock().expect("no thread panics while it holds the bar") = Some(bar);
+            }
+        }
+    }
+
+    fn advance(&self, steps: u64) {
+        if let Some(bar) = &*self.bar.lock().expect("no thread panics while it holds the bar") {
+            bar.inc(steps);
+        }
+    }
+
+    fn note(&self, text: &str) {
+        if let Some(bar) = &*self.bar.lock().expect("no thread panics while it holds the bar") {
+            bar.set_message(text.to_string());
+        }
+    }
+}
+
+fn style() -> ProgressStyle {
+    ProgressStyle::with_template("{prefix:28} {bar:30} {human_pos}/{human_len}  {per_sec}  {eta} left  {msg}")
+        .expect("the template is well formed")
+        .progress_chars("━╸─")
+}
