@@ -1,5 +1,16 @@
 //! Turns impressions into cells: how often each user saw and clicked each document of each query at each position.
+//!
+//! [`count_files`] counts log files, [`count_log`] a log in memory, and [`Counter`] takes blocks as they are made.
+//! [`Counts::write`] and [`Counts::read`] keep counts in a folder.
 
+mod assemble;
+mod count;
+mod counter;
+mod folder;
 mod model;
+mod numbering;
+mod partition;
 
+pub use count::{CountOptions, LogSummary, count_files, count_log};
+pub use counter::Counter;
 pub use model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};

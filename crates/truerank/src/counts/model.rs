@@ -104,6 +104,16 @@ impl Counts {
         self.sessions.iter().map(|count| count.sessions).sum()
     }
 
+    /// How many impressions there are.
+    pub fn impression_count(&self) -> u64 {
+        self.cells.iter().map(|cell| cell.impressions).sum()
+    }
+
+    /// How many clicks there are.
+    pub fn click_count(&self) -> u64 {
+        self.cells.iter().map(|cell| cell.clicks).sum()
+    }
+
     /// The largest position at which anything was shown.
     pub fn max_position(&self) -> u32 {
         self.cells.iter().map(|cell| cell.position).max().unwrap_or(0)

@@ -1,8 +1,10 @@
 //! Opens what people have and writes what we make: decompression, whole-or-nothing writes, tables in Parquet.
 
 mod atomic;
+mod groups;
 mod open;
 pub mod table;
 
 pub use atomic::{AtomicFile, write_folder};
+pub use groups::GroupWriter;
 pub use open::{FileFormat, read_bytes, read_text};

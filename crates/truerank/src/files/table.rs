@@ -215,7 +215,8 @@ pub fn failed(path: &Path, error: parquet::errors::ParquetError) -> Error {
     }
 }
 
-fn not_parquet(path: &Path, cause: &str) -> Error {
+/// The error for a file that is damaged or no Parquet.
+pub fn not_parquet(path: &Path, cause: &str) -> Error {
     let cause = cause.strip_prefix("Parquet error: ").unwrap_or(cause).replace('\n', " ");
     Error::input(path, format!("is not a complete Parquet file ({cause}); write or fetch it again"))
 }

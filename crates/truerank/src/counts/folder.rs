@@ -1,0 +1,418 @@
+//! Counts on disk: a folder of `cells.parquet`, `sessions.parquet`, `patterns.parquet` where counted, and `meta.json`.
+
+use std::cmp::Ordering;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::builder::{Int8Builder, Int32Builder, Int64Builder, ListBuilder, StringBuilder};
+use arrow_array::cast::AsArray;
+use arrow_array::{ArrayRef, Int32Array, Int64Array};
+use arrow_schema::{DataType, Field, Schema};
+use serde::{Deserialize, Serialize};
+
+use super::model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
+use crate::error::Place;
+use crate::files::table::{Columns, FileType, TableReader, ids_array, ids_field, integers, properties};
+use crate::files::{AtomicFile, GroupWriter, write_folder};
+use crate::ids::{Ids, Interner};
+use crate::{Error, Result};
+
+const COUNTS: FileType = FileType { name: "truerank/counts", version: 1 };
+const CELLS: FileType = FileType { name: "truerank/cells", version: 1 };
+const SESSIONS: FileType = FileType { name: "truerank/sessions", version: 1 };
+const PATTERNS: FileType = FileType { name: "truerank/patterns", version: 1 };
+
+/// Rows of a row group.
+const GROUP: usize = 1 << 18;
+
+/// What `meta.json` says.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Meta {
+    #[serde(rename = "type")]
+    name: String,
+    version: u64,
+    sessions: u64,
+    impressions: u64,
+    clicks: u64,
+    queries: u64,
+    docs: u64,
+    users: u64,
+    max_position: u32,
+    patterns: bool,
+}
+
+impl Meta {
+    fn of(counts: &Counts) -> Self {
+        Meta {
+            name: COUNTS.name.to_string(),
+            version: u64::from(COUNTS.version),
+            sessions: counts.session_count(),
+            impressions: counts.impression_count(),
+            clicks: counts.click_count(),
+            queries: counts.queries.len() as u64,
+            docs: counts.docs.len() as u64,
+            users: counts.users.len() as u64,
+            max_position: counts.max_position(),
+            patterns: counts.patterns.is_some(),
+        }
+    }
+
+    fn read(folder: &Path) -> Result<Self> {
+        let path = folder.join("meta.json");
+        if !path.is_file() {
+            let finding = "is not a folder of counts: it has no meta.json; make one with truerank count";
+            return Err(if folder.exists() { Error::input(folder, finding) } else { not_found(folder) });
+        }
+        let text = crate::files::read_text(&path)?;
+        let value: serde_json::Value =
+            serde_json::from_str(&text).map_err(|e| Error::input(&path, format!("is not JSON: {e}")))?;
+        COUNTS.check(&path, value["type"].as_str(), value["version"].as_u64())?;
+        serde_json::from_value(value).map_err(|e| Error::input(&path, format!("is not complete: {e}")))
+    }
+}
+
+fn not_found(path: &Path) -> Error {
+    Error::io(path, std::io::ErrorKind::NotFound.into())
+}
+
+impl Counts {
+    /// Writes the counts to a folder, which appears only when it is complete and replaces an older one whole.
+    ///
+    /// The bytes depend on the counts alone.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        write_folder(folder, |folder| {
+            self.write_cells(&folder.join("cells.parquet"))?;
+            self.write_sessions(&folder.join("sessions.parquet"))?;
+            if let Some(patterns) = &self.patterns {
+                self.write_patterns(patterns, &folder.join("patterns.parquet"))?;
+            }
+            let meta = folder.join("meta.json");
+            let mut file = AtomicFile::create(&meta)?;
+            let text = serde_json::to_string_pretty(&Meta::of(self)).map_err(|e| Error::io(&meta, e.into()))? + "\n";
+            std::io::Write::write_all(&mut file, text.as_bytes()).map_err(|e| Error::io(&meta, e))?;
+            file.commit()
+        })
+    }
+
+    fn write_cells(&self, path: &Path) -> Result<()> {
+        let fields = vec![
+            ids_field("query", &self.queries),
+            ids_field("doc", &self.docs),
+            Field::new("position", DataType::Int32, false),
+            ids_field("user", &self.users),
+            Field::new("impressions", DataType::Int64, false),
+            Field::new("clicks", DataType::Int64, false),
+        ];
+        write_groups(path, CELLS, fields, &self.cells, |cells: &[Cell]| {
+            vec![
+                ids_array(&self.queries, cells.iter().map(|cell| cell.query as usize)),
+                ids_array(&self.docs, cells.iter().map(|cell| cell.doc as usize)),
+                Arc::new(Int32Array::from_iter_values(cells.iter().map(|cell| cell.position as i32))),
+                ids_array(&self.users, cells.iter().map(|cell| cell.user as usize)),
+                Arc::new(Int64Array::from_iter_values(cells.iter().map(|cell| cell.impressions as i64))),
+                Arc::new(Int64Array::from_iter_values(cells.iter().map(|cell| cell.clicks as i64))),
+            ]
+        })
+    }
+
+    fn write_sessions(&self, path: &Path) -> Result<()> {
+        let fields = vec![
+            ids_field("query", &self.queries),
+            ids_field("user", &self.users),
+            Field::new("sessions", DataType::Int64, false),
+        ];
+        write_groups(path, SESSIONS, fields, &self.sessions, |counts: &[SessionCount]| {
+            vec![
+                ids_array(&self.queries, counts.iter().map(|count| count.query as usize)),
+                ids_array(&self.users, counts.iter().map(|count| count.user as usize)),
+                Arc::new(Int64Array::from_iter_values(counts.iter().map(|count| count.sessions as i64))),
+            ]
+        })
+    }
+
+    fn write_patterns(&self, patterns: &Patterns, path: &Path) -> Result<()> {
+        let list = |name: &str, kind| {
+            let item = Field::new("item", kind, false);
+            Field::new(name, DataType::List(Arc::new(item)), false)
+        };
+        let fields = vec![
+            ids_field("query", &self.queries),
+            list("docs", ids_field("item", &self.docs).data_type().clone()),
+            list("positions", DataType::Int32),
+            list("clicks", DataType::Int8),
+            Field::new("sessions", DataType::Int64, false),
+        ];
+        let items = |name, kind| Field::new(name, kind, false);
+        write_groups(path, PATTERNS, fields, &patterns.patterns, |group: &[Pattern]| {
+            let mut positions = ListBuilder::new(Int32Builder::new()).with_field(items("item", DataType::Int32));
+            let mut clicks = ListBuilder::new(Int8Builder::new()).with_field(items("item", DataType::Int8));
+            for pattern in group {
+                for shown in &patterns.shown[pattern.shown.clone()] {
+                    positions.values().append_value(shown.position as i32);
+                    clicks.values().append_value(i8::from(shown.click));
+                }
+                positions.append(true);
+                clicks.append(true);
+            }
+            vec![
+                ids_array(&self.queries, group.iter().map(|pattern| pattern.query as usize)),
+                doc_lists(&self.docs, patterns, group),
+                Arc::new(positions.finish()),
+                Arc::new(clicks.finish()),
+                Arc::new(Int64Array::from_iter_values(group.iter().map(|pattern| pattern.sessions as i64))),
+            ]
+        })
+    }
+
+    /// Reads counts from a folder and checks that they are whole.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let meta = Meta::read(folder)?;
+        let mut tables = Tables::default();
+        let cells_path = folder.join("cells.parquet");
+        let sessions_path = folder.join("sessions.parquet");
+        let patterns_path = folder.join("patterns.parquet");
+        tables.read_cells(&cells_path)?;
+        tables.read_sessions(&sessions_path)?;
+        if meta.patterns {
+            tables.read_patterns(&patterns_path)?;
+        }
+        let counts = tables.into_counts(meta.patterns);
+        counts.check_cells(&cells_path)?;
+        counts.check_sessions(&sessions_path)?;
+        counts.check_patterns(&patterns_path)?;
+        counts.check_totals(folder, &meta)?;
+        Ok(counts)
+    }
+
+    fn check_cells(&self, path: &Path) -> Result<()> {
+        let key = |cell: &Cell| (cell.query, cell.doc, cell.position, cell.user);
+        check_order(path, &self.cells, |a, b| key(a).cmp(&key(b)), "query, doc, position, user")?;
+        match self.cells.iter().position(|cell| cell.clicks > cell.impressions || cell.impressions == 0) {
+            None => Ok(()),
+            Some(row) => {
+                let Cell { clicks, impressions, .. } = self.cells[row];
+                let finding =
+                    format!("has {clicks} clicks of {impressions} impressions, but a click needs an impression");
+                Err(Place::row(path, row as u64 + 1).error(finding))
+            }
+        }
+    }
+
+    fn check_sessions(&self, path: &Path) -> Result<()> {
+        let key = |count: &SessionCount| (count.query, count.user);
+        check_order(path, &self.sessions, |a, b| key(a).cmp(&key(b)), "query, user")?;
+        if let Some(row) = self.sessions.iter().position(|count| count.sessions == 0) {
+            return Err(Place::row(path, row as u64 + 1).error("sessions is 0, but counts of sessions start at 1"));
+        }
+        for cell in &self.cells {
+            let found = self.sessions.binary_search_by_key(&(cell.query, cell.user), key);
+            let sessions = found.map_or(0, |at| self.sessions[at].sessions);
+            if sessions < cell.impressions {
+                let (query, user) = (self.queries.name(cell.query as usize), self.users.name(cell.user as usize));
+                return Err(Error::input(
+                    path,
+                    format!(
+                        "has {sessions} sessions of query '{query}' by user '{user}', but a cell of theirs has {} \
+                         impressions; count the log again",
+                        cell.impressions
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_patterns(&self, path: &Path) -> Result<()> {
+        let Some(patterns) = &self.patterns else { return Ok(()) };
+        let sessions: u64 = patterns.patterns.iter().map(|pattern| pattern.sessions).sum();
+        let expected = self.session_count();
+        if sessions != expected {
+            let finding = format!("has {sessions} sessions, but sessions.parquet has {expected}; count the log again");
+            return Err(Error::input(path, finding));
+        }
+        Ok(())
+    }
+
+    fn check_totals(&self, folder: &Path, meta: &Meta) -> Result<()> {
+        let found = Meta::of(self);
+        let pairs = [
+            ("sessions", meta.sessions, found.sessions),
+            ("impressions", meta.impressions, found.impressions),
+            ("clicks", meta.clicks, found.clicks),
+            ("queries", meta.queries, found.queries),
+            ("docs", meta.docs, found.docs),
+            ("users", meta.users, found.users),
+            ("max_position", u64::from(meta.max_position), u64::from(found.max_position)),
+        ];
+        match pairs.into_iter().find(|(_, said, found)| said != found) {
+            None => Ok(()),
+            Some((what, said, found)) => Err(Error::input(
+                folder,
+                format!("meta.json says {what} {said}, but the tables have {found}; count the log again"),
+            )),
+        }
+    }
+}
+
+fn write_groups<T: Sync>(
+    path: &Path,
+    file_type: FileType,
+    fields: Vec<Field>,
+    rows: &[T],
+    columns: impl Fn(&[T]) -> Vec<ArrayRef> + Sync,
+) -> Result<()> {
+    let schema = Schema::new(fields);
+    let properties = properties(&schema, file_type, &[]);
+    let mut writer = GroupWriter::create(path, schema, properties)?;
+    // A few groups at a time: bounds the memory of what is encoded.
+    for rows in rows.chunks(GROUP * 8) {
+        let groups: Vec<&[T]> = rows.chunks(GROUP).collect();
+        writer.write(groups.len(), |group| columns(groups[group]))?;
+    }
+    writer.finish()
+}
+
+/// The documents of each pattern as a column of lists.
+fn doc_lists(docs: &Ids, patterns: &Patterns, group: &[Pattern]) -> ArrayRef {
+    let shown = |pattern: &Pattern| patterns.shown[pattern.shown.clone()].iter().map(|shown| shown.doc as usize);
+    match docs {
+        Ids::Integers(values) => {
+            let item = Field::new("item", DataType::Int64, false);
+            let mut lists = ListBuilder::new(Int64Builder::new()).with_field(item);
+            for pattern in group {
+                shown(pattern).for_each(|doc| lists.values().append_value(values[doc]));
+                lists.append(true);
+            }
+            Arc::new(lists.finish())
+        }
+        Ids::Texts(texts) => {
+            let item = Field::new("item", DataType::Utf8, false);
+            let mut lists = ListBuilder::new(StringBuilder::new()).with_field(item);
+            for pattern in group {
+                shown(pattern).for_each(|doc| lists.values().append_value(texts.get(doc)));
+                lists.append(true);
+            }
+            Arc::new(lists.finish())
+        }
+    }
+}
+
+/// Each row must come after the one before it.
+fn check_order<T>(path: &Path, rows: &[T], compare: impl Fn(&T, &T) -> Ordering, by: &str) -> Result<()> {
+    match rows.windows(2).position(|pair| compare(&pair[0], &pair[1]) != Ordering::Less) {
+        None => Ok(()),
+        Some(row) => Err(Place::row(path, row as u64 + 2)
+            .error(format!("does not come after the row before it, but rows are sorted by {by}, each once"))),
+    }
+}
+
+/// The tables of a folder while they are read, ids numbered as they appear.
+#[derive(Default)]
+struct Tables {
+    queries: Interner,
+    docs: Interner,
+    users: Interner,
+    cells: Vec<Cell>,
+    sessions: Vec<SessionCount>,
+    patterns: Patterns,
+}
+
+impl Tables {
+    fn read_cells(&mut self, path: &Path) -> Result<()> {
+        TableReader::open_as(path, CELLS)?.for_each(|columns| {
+            let query = columns.ids("query", &mut self.queries)?;
+            let doc = columns.ids("doc", &mut self.docs)?;
+            let position = columns.positions("position")?;
+            let user = columns.ids("user", &mut self.users)?;
+            let impressions = columns.counts("impressions")?;
+            let clicks = columns.counts("clicks")?;
+            self.cells.extend((0..columns.len()).map(|i| Cell {
+                query: query[i],
+                doc: doc[i],
+                position: position[i],
+                user: user[i],
+                impressions: impressions[i],
+                clicks: clicks[i],
+            }));
+            Ok(())
+        })
+    }
+
+    fn read_sessions(&mut self, path: &Path) -> Result<()> {
+        TableReader::open_as(path, SESSIONS)?.for_each(|columns| {
+            let query = columns.ids("query", &mut self.queries)?;
+            let user = columns.ids("user", &mut self.users)?;
+            let sessions = columns.counts("sessions")?;
+            let rows =
+                (0..columns.len()).map(|i| SessionCount { query: query[i], user: user[i], sessions: sessions[i] });
+            self.sessions.extend(rows);
+            Ok(())
+        })
+    }
+
+    fn read_patterns(&mut self, path: &Path) -> Result<()> {
+        TableReader::open_as(path, PATTERNS)?.for_each(|columns| {
+            let query = columns.ids("query", &mut self.queries)?;
+            let sessions = columns.counts("sessions")?;
+            for row in 0..columns.len() {
+                let start = self.patterns.shown.len();
+                self.push_page(columns, row)?;
+                let shown = start..self.patterns.shown.len();
+                self.patterns.patterns.push(Pattern { query: query[row], shown, sessions: sessions[row] });
+            }
+            Ok(())
+        })
+    }
+
+    fn push_page(&mut self, columns: &Columns<'_>, row: usize) -> Result<()> {
+        let place = || columns.place(row);
+        let list = |name: &str| -> Result<ArrayRef> {
+            let column = columns.get(name)?;
+            let lists = column.as_list_opt::<i32>();
+            lists.map(|lists| lists.value(row)).ok_or_else(|| place().error(format!("{name} is not a list")))
+        };
+        let numbers = |name: &str| -> Result<Vec<i64>> {
+            integers(&list(name)?).ok_or_else(|| place().error(format!("{name} is not a list of whole numbers")))
+        };
+        let docs = doc_numbers(&list("docs")?, &mut self.docs)
+            .ok_or_else(|| place().error("docs is not a list of text or whole numbers"))?;
+        let (positions, clicks) = (numbers("positions")?, numbers("clicks")?);
+        if docs.len() != positions.len() || docs.len() != clicks.len() {
+            return Err(place().error("docs, positions and clicks differ in length, but each document has one of each"));
+        }
+        for ((doc, position), click) in docs.into_iter().zip(positions).zip(clicks) {
+            let position = u32::try_from(position).ok().filter(|&p| p > 0);
+            let position = position.ok_or_else(|| place().error("a position is below 1, but positions start at 1"))?;
+            self.patterns.shown.push(Shown { position, doc, click: click != 0 });
+        }
+        Ok(())
+    }
+
+    /// Renumbers all ids in their natural order.
+    fn into_counts(self, has_patterns: bool) -> Counts {
+        let (queries, query) = self.queries.into_sorted();
+        let (docs, doc) = self.docs.into_sorted();
+        let (users, user) = self.users.into_sorted();
+        let (mut cells, mut sessions, mut patterns) = (self.cells, self.sessions, self.patterns);
+        for cell in &mut cells {
+            cell.query = query[cell.query as usize];
+            cell.doc = doc[cell.doc as usize];
+            cell.user = user[cell.user as usize];
+        }
+        for count in &mut sessions {
+            count.query = query[count.query as usize];
+            count.user = user[count.user as usize];
+        }
+        patterns.patterns.iter_mut().for_each(|pattern| pattern.query = query[pattern.query as usize]);
+        patterns.shown.iter_mut().for_each(|shown| shown.doc = doc[shown.doc as usize]);
+        Counts { queries, docs, users, cells, sessions, patterns: has_patterns.then_some(patterns) }
+    }
+}
+
+fn doc_numbers(list: &ArrayRef, docs: &mut Interner) -> Option<Vec<u32>> {
+    if let Some(values) = integers(list) {
+        return Some(values.into_iter().map(|value| docs.integer(value)).collect());
+    }
+    let texts = list.as_string_opt::<i32>()?;
+    Some(texts.iter().flatten().map(|text| docs.text(text)).collect())
+}
