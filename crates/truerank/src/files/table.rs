@@ -11,7 +11,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{KeyValue, ParquetMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
@@ -139,6 +139,8 @@ impl TableReader {
         }
         let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
             .map_err(|e| not_parquet(path, &e.to_string()))?;
+        let length = file.metadata().map_err(|e| Error::io(path, e))?.len();
+        check_extents(metadata.metadata(), length).map_err(|cause| not_parquet(path, cause))?;
         Ok(TableReader {
             path: path.to_path_buf(),
             builder: ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata),
@@ -181,6 +183,25 @@ impl TableReader {
         }
         Ok(())
     }
+}
+
+/// Refuses metadata that points outside the file, on which the decoder would panic.
+fn check_extents(metadata: &ParquetMetaData, length: u64) -> std::result::Result<(), &'static str> {
+    let mut row_count: i64 = 0;
+    for group in metadata.row_groups() {
+        row_count = row_count.checked_add(group.num_rows()).filter(|_| group.num_rows() >= 0).ok_or("bad row count")?;
+        for column in group.columns() {
+            let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+            let numbers = [start, column.data_page_offset(), column.compressed_size(), column.num_values()];
+            if numbers.iter().any(|&number| number < 0) || column.uncompressed_size() < 0 {
+                return Err("a column has a negative size");
+            }
+            if start.checked_add(column.compressed_size()).is_none_or(|end| end as u64 > length) {
+                return Err("a column reaches past the end");
+            }
+        }
+    }
+    if row_count == metadata.file_metadata().num_rows() { Ok(()) } else { Err("row counts do not add up") }
 }
 
 /// The error for a failed write or read.
