@@ -293,10 +293,10 @@ mod tests {
     #[test]
     fn sorting_orders_integers_by_value_and_text_by_bytes() {
         let mut integers = Interner::default();
-        [10, 9, -1].into_iter().for_each(|v| drop(integers.integer(v)));
+        [10, 9, -1].into_iter().for_each(|v| _ = integers.integer(v));
         assert_eq!(integers.into_sorted(), (Ids::Integers(vec![-1, 9, 10]), vec![2, 1, 0]));
         let mut texts = Interner::default();
-        ["10", "9", "a"].into_iter().for_each(|t| drop(texts.text(t)));
+        ["10", "9", "a"].into_iter().for_each(|t| _ = texts.text(t));
         assert_eq!(texts.into_sorted().1, [0, 1, 2]);
     }
 

@@ -7,9 +7,9 @@
 //! 3. [`log`]: impressions, from and to Parquet, CSV and TSV.
 //! 4. [`counts`]: cells `(query, document, position, user) → impressions, clicks`. Nothing below ever sees a session.
 //! 5. [`propensity`]: θ(u,k), the probability that a user examines a position.
-//! 6. `relevance`: cells and θ to a relevance weight for each document, with its variance.
-//! 7. `ranker`, on `network`: weights and features to a linear or MLP ranker.
-//! 8. `evaluate`: nDCG, ERR and others per query, and whether a difference is more than chance.
+//! 6. [`relevance`]: cells and θ to a relevance weight for each document, with its variance.
+//! 7. [`ranker`], on [`network`]: weights and features to a linear or MLP ranker.
+//! 8. [`evaluate`]: nDCG, ERR and others per query, and whether a difference is more than chance.
 //!
 //! `experiment` puts the stages together as in the paper "Addressing Personalized Bias for Unbiased Learning to Rank".
 //! The library never prints; long work reports to a [`progress::Progress`].
@@ -17,11 +17,16 @@
 pub mod counts;
 pub mod data;
 mod error;
+pub mod evaluate;
 pub mod files;
 pub mod ids;
 pub mod log;
+mod math;
+pub mod network;
 pub mod progress;
 pub mod propensity;
 pub mod random;
+pub mod ranker;
+pub mod relevance;
 
 pub use error::{Error, Place, Result};

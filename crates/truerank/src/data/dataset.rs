@@ -100,8 +100,10 @@ impl Dataset {
     pub fn select(&self, queries: &[usize]) -> Self {
         let rows: Vec<usize> = queries.iter().flat_map(|&query| self.rows_of(query)).collect();
         let mut end = 0;
+        let mut features = Vec::with_capacity(rows.len() * self.feature_count);
+        rows.iter().for_each(|&row| features.extend_from_slice(self.row(row)));
         Dataset {
-            features: rows.iter().flat_map(|&row| self.row(row)).copied().collect(),
+            features,
             feature_count: self.feature_count,
             grades: self.grades.as_ref().map(|grades| rows.iter().map(|&row| grades[row]).collect()),
             queries: self.queries.select(queries.iter().copied()),

@@ -1,5 +1,15 @@
 //! Learning-to-rank data sets: from LETOR/SVMlight text, ULTRA folders, Parquet or the generator to one dense matrix.
 
 mod dataset;
+mod options;
+mod parquet;
+mod splits;
+mod svmlight;
+mod ultra;
 
 pub use dataset::{Dataset, DatasetBuilder, Splits};
+pub use options::ReadOptions;
+pub use parquet::{read_parquet, write_parquet};
+pub use splits::{DatasetFormat, read_dataset, read_splits, split_by_query, write_dataset, write_splits};
+pub use svmlight::{read_svmlight, write_svmlight};
+pub use ultra::read_ultra;

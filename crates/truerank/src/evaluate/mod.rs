@@ -1,0 +1,11 @@
+//! Judges rankings: measures per query, and whether a difference is more than chance.
+
+mod evaluation;
+mod measure;
+mod run;
+mod significance;
+
+pub use evaluation::{EmptyQueries, Evaluation, Evaluator, rank};
+pub use measure::Measure;
+pub use run::write_run;
+pub use significance::{Interval, TTest, mean_interval, paired_t_test};

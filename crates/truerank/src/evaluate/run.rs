@@ -1,0 +1,85 @@
+//! Writes ranked lists: TREC run files for the field's tools, Parquet for everything else.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{Float32Array, Int32Array};
+use arrow_schema::{DataType, Field};
+
+use super::rank;
+use crate::data::Dataset;
+use crate::files::table::{FileType, TableWriter, ids_array, ids_field};
+use crate::files::{AtomicFile, FileFormat};
+use crate::{Error, Result};
+
+const FILE_TYPE: FileType = FileType { name: "truerank/run", version: 1 };
+
+/// Writes the documents of each query ordered by `scores`: as Parquet (`query, doc, rank, score`) if `path` ends in
+/// `.parquet`, otherwise as a TREC run (`query Q0 doc rank score tag`).
+pub fn write_run(data: &Dataset, scores: &[f32], tag: &str, path: &Path) -> Result<()> {
+    if scores.len() != data.len() {
+        return Err(Error::parameter(format!("there are {} scores for {} documents", scores.len(), data.len())));
+    }
+    match FileFormat::of(path) {
+        FileFormat::Parquet => write_parquet(data, scores, path),
+        _ => write_trec(data, scores, tag, path),
+    }
+}
+
+/// Calls `take(query, row, rank)` for every document, best first within each query.
+fn for_each_ranked(
+    data: &Dataset,
+    scores: &[f32],
+    mut take: impl FnMut(usize, usize, usize) -> Result<()>,
+) -> Result<()> {
+    for (query, rows) in data.lists().enumerate() {
+        for (above, index) in rank(&scores[rows.clone()]).into_iter().enumerate() {
+            take(query, rows.start + index, above + 1)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_trec(data: &Dataset, scores: &[f32], tag: &str, path: &Path) -> Result<()> {
+    let mut file = AtomicFile::create(path)?;
+    for_each_ranked(data, scores, |query, row, rank| {
+        let (query, doc) = (data.queries().name(query), data.docs().name(row));
+        for id in [&query, &doc] {
+            if id.is_empty() || id.contains(char::is_whitespace) {
+                return Err(Error::input(
+                    path,
+                    format!(
+                        "the id '{id}' is empty or has a space, but TREC runs are separated by spaces; write .parquet"
+                    ),
+                ));
+            }
+        }
+        writeln!(file, "{query} Q0 {doc} {rank} {} {tag}", scores[row]).map_err(|e| Error::io(path, e))
+    })?;
+    file.commit()
+}
+
+fn write_parquet(data: &Dataset, scores: &[f32], path: &Path) -> Result<()> {
+    let (mut queries, mut rows, mut ranks) = (Vec::new(), Vec::new(), Vec::new());
+    for_each_ranked(data, scores, |query, row, rank| {
+        queries.push(query);
+        rows.push(row);
+        ranks.push(rank as i32);
+        Ok(())
+    })?;
+    let fields = vec![
+        ids_field("query", data.queries()),
+        ids_field("doc", data.docs()),
+        Field::new("rank", DataType::Int32, false),
+        Field::new("score", DataType::Float32, false),
+    ];
+    let mut table = TableWriter::create(path, FILE_TYPE, fields, &[])?;
+    table.write(vec![
+        ids_array(data.queries(), queries.into_iter()),
+        ids_array(data.docs(), rows.iter().copied()),
+        Arc::new(Int32Array::from(ranks)),
+        Arc::new(Float32Array::from_iter_values(rows.iter().map(|&row| scores[row]))),
+    ])?;
+    table.finish()
+}

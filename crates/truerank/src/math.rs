@@ -1,0 +1,49 @@
+//! Small formulas that several stages share.
+
+/// `1 / log2(rank + 1)` for ranks counted from 1: how much of a gain at that rank counts in DCG.
+pub fn discount(rank: usize) -> f64 {
+    1.0 / ((rank + 1) as f64).log2()
+}
+
+/// The `x` between `low` and `high` where `f` is smallest, found on a grid and then by golden section.
+///
+/// Exact to `tolerance` where `f` has one valley around the best grid point.
+pub fn minimize(low: f64, high: f64, grid: usize, tolerance: f64, f: impl Fn(f64) -> f64) -> f64 {
+    let step = (high - low) / grid as f64;
+    let best = (0..=grid)
+        .map(|i| low + step * i as f64)
+        .map(|x| (x, f(x)))
+        .min_by(|a, b| a.1.total_cmp(&b.1))
+        .map_or(low, |(x, _)| x);
+    golden_section((best - step).max(low), (best + step).min(high), tolerance, f)
+}
+
+fn golden_section(mut low: f64, mut high: f64, tolerance: f64, f: impl Fn(f64) -> f64) -> f64 {
+    let ratio = (5f64.sqrt() - 1.0) / 2.0;
+    let (mut left, mut right) = (high - ratio * (high - low), low + ratio * (high - low));
+    let (mut at_left, mut at_right) = (f(left), f(right));
+    while high - low > tolerance {
+        if at_left <= at_right {
+            (high, right, at_right) = (right, left, at_left);
+            left = high - ratio * (high - low);
+            at_left = f(left);
+        } else {
+            (low, left, at_left) = (left, right, at_right);
+            right = low + ratio * (high - low);
+            at_right = f(right);
+        }
+    }
+    (low + high) / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_point_is_found_inside_and_at_the_ends() {
+        assert!((minimize(-5.0, 5.0, 10, 1e-6, |x| (x - 1.234) * (x - 1.234)) - 1.234).abs() < 1e-5);
+        assert!((minimize(-5.0, 5.0, 10, 1e-6, |x| x) + 5.0).abs() < 1e-5);
+        assert!((minimize(-5.0, 5.0, 10, 1e-6, |x| -x) - 5.0).abs() < 1e-5);
+    }
+}

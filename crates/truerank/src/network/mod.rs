@@ -1,0 +1,37 @@
+//! Small feed-forward networks: rows of features enter, one score per row leaves, and gradients come back.
+//!
+//! Every network is a chain of layers; each layer normalises its input and multiplies it by a matrix. The work is cut into
+//! tiles that do not depend on the number of threads, and every sum across tiles runs in tile order: on one machine, the
+//! same seed gives the same bytes whatever the number of threads.
+//!
+//! ```
+//! use truerank::network::{Architecture, Network, Optimizer, Workspace};
+//!
+//! let mut network = Network::new(Architecture::Mlp { hidden: vec![8] }, 3, 1)?;
+//! let features = [0.1, 0.5, 0.9, 3.0, 2.0, 1.0];
+//! let mut workspace = Workspace::new(&network);
+//! let before = workspace.forward(&network, &features, &[0, 1]).to_vec();
+//!
+//! // One step of gradient descent on the loss "score of row 0 minus score of row 1".
+//! let mut gradient = vec![0.0; network.parameters().len()];
+//! workspace.backward(&network, &[1.0, -1.0], &mut gradient);
+//! let mut optimizer = Optimizer::AdaGrad.start(gradient.len());
+//! optimizer.step(network.parameters_mut(), &gradient, 0.01, 0.0);
+//! let after = network.score(&features);
+//! assert!(after[0] - after[1] < before[0] - before[1]);
+//! # Ok::<(), truerank::Error>(())
+//! ```
+
+mod architecture;
+mod elementwise;
+mod folded;
+mod matrix;
+mod model;
+mod optimizer;
+mod workspace;
+
+pub use architecture::{Architecture, Layer};
+pub(crate) use elementwise::{lane_dot, lane_dot3, row_statistics};
+pub use model::Network;
+pub use optimizer::{Optimizer, OptimizerState, clip_norm};
+pub use workspace::Workspace;

@@ -1,0 +1,70 @@
+//! θ(u,k) for the users and positions of given counts.
+
+use super::Propensities;
+use crate::counts::Counts;
+use crate::{Error, Result};
+
+/// Examination probabilities by the user numbers of one [`Counts`].
+///
+/// Users without probabilities of their own get the population's. The population's are, where users are known, the
+/// users' averaged by their share of sessions, `θ̄(k) = Σ_u θ(u,k) P(u)`; otherwise those of the file.
+pub struct Examination<'a> {
+    propensities: &'a Propensities,
+    number: Vec<Option<u32>>,
+    population: Vec<f64>,
+}
+
+impl<'a> Examination<'a> {
+    /// Looks up the users of `counts`. Counts with a position past the last known one are an error: there is no
+    /// sound guess for it.
+    pub fn new(propensities: &'a Propensities, counts: &Counts) -> Result<Self> {
+        let known = propensities.positions() as u32;
+        if let Some(cell) = counts.cells.iter().find(|cell| cell.position > known) {
+            return Err(Error::parameter(format!(
+                "query {} has a document at position {}, but the propensities end at position {known}; \
+                 estimate them for all positions",
+                counts.queries.name(cell.query as usize),
+                cell.position
+            )));
+        }
+        let number = counts.users.numbers_in(&propensities.users);
+        let mut examination = Examination { propensities, number, population: propensities.population.clone() };
+        if !propensities.users.is_empty() {
+            examination.population = examination.average(counts);
+        }
+        Ok(examination)
+    }
+
+    fn average(&self, counts: &Counts) -> Vec<f64> {
+        let sessions = counts.sessions_per_user();
+        let total: u64 = sessions.iter().sum();
+        let mut average = vec![0.0; self.population.len()];
+        for (user, &count) in sessions.iter().enumerate() {
+            let share = count as f64 / total.max(1) as f64;
+            average.iter_mut().zip(self.of_user(user as u32)).for_each(|(sum, theta)| *sum += share * theta);
+        }
+        average
+    }
+
+    fn of_user(&self, user: u32) -> &[f64] {
+        match self.number[user as usize] {
+            Some(number) => self.propensities.of_user(number as usize),
+            None => &self.propensities.population,
+        }
+    }
+
+    /// θ(u,k) of the counts' user number `user` at `position` (from 1).
+    pub fn of(&self, user: u32, position: u32) -> f64 {
+        self.of_user(user)[position as usize - 1]
+    }
+
+    /// θ̄(k) at `position` (from 1).
+    pub fn average_at(&self, position: u32) -> f64 {
+        self.population[position as usize - 1]
+    }
+
+    /// How many users of the counts have no probabilities of their own, where others have.
+    pub fn unknown_users(&self) -> usize {
+        if self.propensities.users.is_empty() { 0 } else { self.number.iter().filter(|n| n.is_none()).count() }
+    }
+}

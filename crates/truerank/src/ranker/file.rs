@@ -1,0 +1,285 @@
+//! Rankers as safetensors files: saved whole or not at all, and checked in full when they are read.
+//!
+//! Tensors are named as PyTorch would name them: `layers.0.norm.weight`, `layers.0.norm.bias`, `layers.0.linear.weight`
+//! (outputs × inputs) and `layers.0.linear.bias`. A ranker of plain weights has `weight` and `bias`. The metadata has one
+//! key, `truerank`, whose value is JSON: the order of several keys would change from run to run.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::path::Path;
+
+use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+use serde::{Deserialize, Serialize};
+
+use super::{Model, Ranker, TrainingRecord};
+use crate::files::{AtomicFile, read_bytes};
+use crate::network::{Architecture, Network};
+use crate::{Error, Result};
+
+const TYPE: &str = "truerank/ranker";
+const VERSION: u64 = 1;
+const KEY: &str = "truerank";
+const PLAIN: &str = "weights";
+
+#[derive(Serialize, Deserialize)]
+struct Metadata {
+    r#type: String,
+    version: u64,
+    model: String,
+    features: usize,
+    record: TrainingRecord,
+}
+
+/// A tensor's name and shape, in the order of the parameters.
+type Named = (String, Vec<usize>);
+
+impl Ranker {
+    /// Writes the ranker as safetensors. The same ranker gives the same bytes.
+    pub fn save(&self, path: &Path) -> Result<()> {
+        let bytes = self.to_bytes().map_err(|finding| Error::input(path, finding))?;
+        let mut file = AtomicFile::create(path)?;
+        file.write_all(&bytes).map_err(|e| Error::io(path, e))?;
+        file.commit()
+    }
+
+    /// Reads a ranker that [`save`](Ranker::save) wrote.
+    pub fn load(path: &Path) -> Result<Self> {
+        Ranker::from_bytes(&read_bytes(path)?).map_err(|finding| Error::input(path, finding))
+    }
+
+    fn to_bytes(&self) -> Result<Vec<u8>, String> {
+        let (model, names, values) = match &self.model {
+            Model::Network(network) => {
+                (network.architecture().to_string(), network_tensors(network), network.parameters().to_vec())
+            }
+            Model::Weights { weights, bias } => {
+                let values = weights.iter().chain([bias]).copied().collect();
+                (PLAIN.to_string(), plain_tensors(weights.len()), values)
+            }
+        };
+        let metadata = Metadata {
+            r#type: TYPE.to_string(),
+            version: VERSION,
+            model,
+            features: self.feature_count(),
+            record: self.record.clone(),
+        };
+        let metadata = serde_json::to_string(&metadata).map_err(|e| e.to_string())?;
+        serialize(&names, &values, metadata)
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+        let damaged = |e| format!("is not a whole safetensors file ({e}); train or copy it again");
+        let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+        let tensors = SafeTensors::deserialize(bytes).map_err(damaged)?;
+        let text = header.metadata().as_ref().and_then(|all| all.get(KEY));
+        let text = text.ok_or_else(|| format!("has no `{KEY}` metadata, so it is not a ranker of truerank"))?;
+        let metadata = read_metadata(text)?;
+        let model = match metadata.model.as_str() {
+            PLAIN => read_plain(&tensors, metadata.features)?,
+            architecture => Model::Network(read_network(&tensors, architecture, metadata.features)?),
+        };
+        Ok(Ranker { model, record: metadata.record })
+    }
+}
+
+fn serialize(names: &[Named], values: &[f32], metadata: String) -> Result<Vec<u8>, String> {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let mut rest = &bytes[..];
+    let mut views = Vec::with_capacity(names.len());
+    for (name, shape) in names {
+        let (data, after) = rest.split_at(4 * shape.iter().product::<usize>());
+        rest = after;
+        views.push((name, TensorView::new(Dtype::F32, shape.clone(), data).map_err(|e| e.to_string())?));
+    }
+    let metadata = HashMap::from([(KEY.to_string(), metadata)]);
+    safetensors::serialize(views, Some(metadata)).map_err(|e| e.to_string())
+}
+
+fn network_tensors(network: &Network) -> Vec<Named> {
+    let tensors = |(index, layer): (usize, &crate::network::Layer)| {
+        [
+            (format!("layers.{index}.norm.weight"), vec![layer.inputs]),
+            (format!("layers.{index}.norm.bias"), vec![layer.inputs]),
+            (format!("layers.{index}.linear.weight"), vec![layer.outputs, layer.inputs]),
+            (format!("layers.{index}.linear.bias"), vec![layer.outputs]),
+        ]
+    };
+    network.layers().iter().enumerate().flat_map(tensors).collect()
+}
+
+fn plain_tensors(features: usize) -> Vec<Named> {
+    vec![("weight".to_string(), vec![features]), ("bias".to_string(), vec![1])]
+}
+
+fn read_metadata(text: &str) -> Result<Metadata, String> {
+    let value: serde_json::Value =
+        serde_json::from_str(text).map_err(|e| format!("has `{KEY}` metadata that is not JSON ({e})"))?;
+    let found = value.get("type").and_then(|t| t.as_str()).unwrap_or("nothing");
+    if found != TYPE {
+        return Err(format!("should be of type {TYPE}, but is of type {found}"));
+    }
+    match value.get("version").and_then(serde_json::Value::as_u64) {
+        Some(VERSION) => {}
+        Some(version) if version > VERSION => {
+            return Err(format!(
+                "is of version {version}, but this truerank reads up to {VERSION}; use a newer truerank"
+            ));
+        }
+        _ => return Err(format!("should have a version from 1 to {VERSION}, but has none of them")),
+    }
+    serde_json::from_value(value).map_err(|e| format!("has incomplete metadata ({e})"))
+}
+
+fn read_network(tensors: &SafeTensors<'_>, architecture: &str, features: usize) -> Result<Network, String> {
+    let architecture: Architecture = architecture.parse().map_err(|e: Error| e.to_string())?;
+    let layers = architecture.layers(features).map_err(|e| e.to_string())?;
+    // The file's size bounds what is allocated here: weights come before the first vector of their size.
+    let needed = layers.last().map_or(0, |layer| layer.bias().end);
+    check_size(tensors, needed)?;
+    let shape =
+        Network::from_parameters(architecture.clone(), features, vec![0.0; needed]).map_err(|e| e.to_string())?;
+    let parameters = read_tensors(tensors, &network_tensors(&shape))?;
+    Network::from_parameters(architecture, features, parameters).map_err(|e| e.to_string())
+}
+
+fn read_plain(tensors: &SafeTensors<'_>, features: usize) -> Result<Model, String> {
+    if features == 0 {
+        return Err("should have at least 1 feature, but has 0".to_string());
+    }
+    check_size(tensors, features.saturating_add(1))?;
+    let mut weights = read_tensors(tensors, &plain_tensors(features))?;
+    let bias = weights.pop().expect("the bias was just read");
+    Ok(Model::Weights { weights, bias })
+}
+
+fn check_size(tensors: &SafeTensors<'_>, needed: usize) -> Result<(), String> {
+    let found: usize = tensors.iter().map(|(_, tensor)| tensor.data().len() / 4).sum();
+    match found == needed {
+        true => Ok(()),
+        false => Err(format!("should have {needed} parameters by its metadata, but has {found}")),
+    }
+}
+
+fn read_tensors(tensors: &SafeTensors<'_>, names: &[Named]) -> Result<Vec<f32>, String> {
+    let mut values = Vec::new();
+    for (name, shape) in names {
+        let tensor = tensors.tensor(name).map_err(|_| format!("should have a tensor `{name}`, but has none"))?;
+        if tensor.dtype() != Dtype::F32 || tensor.shape() != shape {
+            return Err(format!(
+                "tensor `{name}` should be F32 {shape:?}, but is {:?} {:?}",
+                tensor.dtype(),
+                tensor.shape()
+            ));
+        }
+        let read = tensor.data().chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+        values.extend(read);
+        if let Some(bad) = values.iter().find(|value| !value.is_finite()) {
+            return Err(format!("tensor `{name}` should be finite, but has {bad} in it"));
+        }
+    }
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn record() -> TrainingRecord {
+        TrainingRecord {
+            loss: "listwise softmax".into(),
+            steps: 20,
+            best_step: 10,
+            validation: Some(0.7),
+            notes: vec![("z".into(), "1".into()), ("a".into(), "\"".into())],
+            ..TrainingRecord::default()
+        }
+    }
+
+    fn rankers() -> Vec<Ranker> {
+        let network = |architecture| Model::Network(Network::new(architecture, 3, 1).unwrap());
+        let models = [
+            network(Architecture::Linear),
+            network(Architecture::Mlp { hidden: vec![4, 2] }),
+            Model::Weights { weights: vec![1.0, -2.5, 0.0], bias: 0.5 },
+        ];
+        models.into_iter().map(|model| Ranker { model, record: record() }).collect()
+    }
+
+    #[test]
+    fn rankers_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ranker.safetensors");
+        for ranker in rankers() {
+            ranker.save(&path).unwrap();
+            assert_eq!(Ranker::load(&path).unwrap(), ranker);
+            let bytes = std::fs::read(&path).unwrap();
+            ranker.save(&path).unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), bytes);
+        }
+    }
+
+    /// The message for a file of two weights and a bias with this metadata.
+    fn refusal(metadata: &str, values: &[f32]) -> String {
+        let bytes = serialize(&plain_tensors(values.len() - 1), values, metadata.to_string()).unwrap();
+        Ranker::from_bytes(&bytes).unwrap_err()
+    }
+
+    #[test]
+    fn each_fault_has_its_message() {
+        let good = r#"{"type":"truerank/ranker","version":1,"model":"weights","features":2,"record":RECORD}"#
+            .replace("RECORD", &serde_json::to_string(&record()).unwrap());
+        let cases = [
+            (good.replace("ranker\"", "counts\""), "should be of type truerank/ranker, but is of type truerank/counts"),
+            (good.replace(":1,\"model", ":2,\"model"), "is of version 2"),
+            (good.replace(":1,\"model", ":\"x\",\"model"), "should have a version from 1 to 1"),
+            (good.replace("\"weights\"", "\"tree\""), "an architecture is `linear`"),
+            (good.replace(":2,\"record", ":3,\"record"), "should have 4 parameters by its metadata, but has 3"),
+            (good.replace(":2,\"record", ":18446744073709551615,\"record"), "parameters by its metadata, but has 3"),
+            (good.replace("weights", "mlp:1000000,1000000"), "too many parameters"),
+            (good.replace("\"features\"", "\"width\""), "has incomplete metadata"),
+            ("{".to_string(), "is not JSON"),
+        ];
+        for (metadata, expected) in cases {
+            let found = refusal(&metadata, &[1.0, 2.0, 3.0]);
+            assert!(found.contains(expected), "{found}");
+        }
+        assert_eq!(refusal(&good, &[1.0, f32::NAN, 3.0]), "tensor `weight` should be finite, but has NaN in it");
+        let bytes = rankers()[0].to_bytes().unwrap();
+        assert!(Ranker::from_bytes(&bytes[..bytes.len() - 1]).unwrap_err().contains("whole safetensors file"));
+        assert!(Ranker::from_bytes(b"").unwrap_err().contains("whole safetensors file"));
+    }
+
+    #[test]
+    fn shapes_must_fit() {
+        let metadata = r#"{"type":"truerank/ranker","version":1,"model":"linear","features":1,"record":RECORD}"#
+            .replace("RECORD", &serde_json::to_string(&record()).unwrap());
+        let Model::Network(network) = Network::new(Architecture::Linear, 1, 0).map(Model::Network).unwrap() else {
+            unreachable!("just made")
+        };
+        let mut names = network_tensors(&network);
+        names[2].1 = vec![1];
+        let bytes = serialize(&names, network.parameters(), metadata).unwrap();
+        assert_eq!(
+            Ranker::from_bytes(&bytes).unwrap_err(),
+            "tensor `layers.0.linear.weight` should be F32 [1, 1], but is F32 [1]"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_bytes_never_panic(
+            which in 0usize..3, changes in prop::collection::vec((0usize..4000, any::<u8>()), 1..8), keep in 0usize..4000,
+        ) {
+            let mut bytes = rankers()[which].to_bytes().unwrap();
+            for (place, value) in changes {
+                let place = place % bytes.len();
+                bytes[place] = value;
+            }
+            bytes.truncate(keep.max(bytes.len().saturating_sub(keep)));
+            let _ = Ranker::from_bytes(&bytes);
+        }
+    }
+}

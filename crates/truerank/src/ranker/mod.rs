@@ -1,0 +1,117 @@
+//! Rankers: relevance weights and features enter, a model that scores documents leaves.
+//!
+//! [`Trainer`] fits a linear ranker or an MLP to [`TrainingLists`] or [`TrainingPairs`]; [`SvmRank`] fits a linear ranker to
+//! human grades. Both make a [`Ranker`], which scores data sets and is saved as safetensors.
+
+mod file;
+mod lbfgs;
+mod loss;
+mod svm_rank;
+mod targets;
+mod trainer;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::data::Dataset;
+use crate::network::Network;
+use crate::{Error, Result};
+
+pub use loss::{listwise_softmax, pairwise_prs};
+pub use svm_rank::SvmRank;
+pub use targets::{Targets, TrainingLists, TrainingPairs};
+pub use trainer::{Method, Trainer, Validation};
+
+/// A trained model and how it came to be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranker {
+    /// What scores.
+    pub model: Model,
+    /// How it was trained.
+    pub record: TrainingRecord,
+}
+
+/// The forms of a ranker.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Model {
+    /// A linear ranker on layer-normalised features, or an MLP.
+    Network(Network),
+    /// A weight for each raw feature: `score = Σ weight · feature + bias`.
+    Weights {
+        /// One weight per feature.
+        weights: Vec<f32>,
+        /// Added to every score: changes no ranking, but keeps scores near 0.
+        bias: f32,
+    },
+}
+
+/// How a ranker was trained; saved with it, so it has nothing in it that changes from run to run, such as seconds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrainingRecord {
+    /// The loss that was minimised, such as `listwise softmax`.
+    pub loss: String,
+    /// What minimised it, such as `adagrad`.
+    pub method: String,
+    /// The seed of initial weights and batches.
+    pub seed: u64,
+    /// How many steps (or iterations) were made.
+    pub steps: usize,
+    /// The step whose parameters were kept.
+    pub best_step: usize,
+    /// The validation value at that step, where there was validation.
+    pub validation: Option<f64>,
+    /// How many lists were trained on.
+    pub lists: usize,
+    /// How many lists had no weight above 0 and were skipped.
+    pub skipped_lists: usize,
+    /// Loss and validation value over time.
+    pub checks: Vec<Check>,
+    /// Anything else worth keeping, by name, in this order.
+    pub notes: Vec<(String, String)>,
+}
+
+/// The state of training at one step.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// After how many steps.
+    pub step: usize,
+    /// The mean batch loss since the check before, or the loss over all lists for a full-batch method.
+    pub loss: f64,
+    /// The validation value, where there is validation; larger is better.
+    pub validation: Option<f64>,
+}
+
+impl Ranker {
+    /// How many features a document must have.
+    pub fn feature_count(&self) -> usize {
+        match &self.model {
+            Model::Network(network) => network.inputs(),
+            Model::Weights { weights, .. } => weights.len(),
+        }
+    }
+
+    /// The score of each row of `data`; higher ranks earlier.
+    pub fn score(&self, data: &Dataset) -> Result<Vec<f32>> {
+        if data.feature_count() != self.feature_count() {
+            return Err(Error::parameter(format!(
+                "the ranker was trained on {} features, but the data set has {}",
+                self.feature_count(),
+                data.feature_count()
+            )));
+        }
+        Ok(match &self.model {
+            Model::Network(network) => network.score(data.features()),
+            Model::Weights { weights, bias } => score_weights(weights, *bias, data.features()),
+        })
+    }
+}
+
+fn score_weights(weights: &[f32], bias: f32, features: &[f32]) -> Vec<f32> {
+    let rows = features.par_chunks_exact(weights.len()).with_min_len(256);
+    rows.map(|row| {
+        // In f64: raw features may be large and nearly alike, and then all that tells them apart is in the last digits.
+        let products = row.iter().zip(weights).map(|(&x, &w)| f64::from(x) * f64::from(w));
+        (products.sum::<f64>() + f64::from(bias)) as f32
+    })
+    .collect()
+}

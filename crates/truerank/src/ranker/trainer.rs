@@ -1,0 +1,467 @@
+//! The training loop: a data set, training lists and validation enter, the best ranker met on the way leaves.
+
+use rand::seq::SliceRandom;
+use rayon::prelude::*;
+
+use super::lbfgs;
+use super::{Check, Model, Ranker, Targets, TrainingRecord};
+use crate::data::Dataset;
+use crate::network::{Architecture, Network, Optimizer, Workspace, clip_norm};
+use crate::progress::Progress;
+use crate::random;
+use crate::{Error, Result};
+
+/// How parameters are found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Method {
+    /// Steps on random batches of lists.
+    Batches(Optimizer),
+    /// L-BFGS on all lists at once: for the linear ranker with the listwise loss, which is convex.
+    Lbfgs,
+}
+
+/// What decides which parameters are kept.
+pub struct Validation<'a> {
+    /// Documents that training does not see.
+    pub data: &'a Dataset,
+    /// The value of a vector of scores, one per row of `data`; larger is better.
+    pub measure: &'a dyn Fn(&[f32]) -> f64,
+}
+
+/// Trains linear rankers and MLPs.
+///
+/// The loss of a batch is the sum of its lists' losses over the sum of their weights. Each epoch passes over all lists once
+/// in a random order; its last batch may be short. The linear ranker is trained by L-BFGS where the loss is listwise, and
+/// everything else by AdaGrad on batches; [`method`](Trainer::method) chooses otherwise.
+///
+/// ```
+/// use truerank::data::DatasetBuilder;
+/// use truerank::ids::Ids;
+/// use truerank::progress::Silent;
+/// use truerank::ranker::{Trainer, TrainingLists};
+///
+/// let data = DatasetBuilder {
+///     features: vec![0.0, 1.0, 0.5, 1.0, 0.0, 0.5],
+///     feature_count: 3,
+///     grades: Some(vec![1, 0]),
+///     queries: Ids::numbered(1),
+///     query_ends: vec![2],
+///     docs: None,
+/// }
+/// .build()?;
+/// let lists = TrainingLists::from_grades(&data, 1, None)?;
+/// let ranker = Trainer::new().steps(20).fit(&data, &lists, None, &Silent)?;
+/// let scores = ranker.score(&data)?;
+/// assert!(scores[0] > scores[1]);
+/// # Ok::<(), truerank::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Trainer {
+    architecture: Architecture,
+    method: Option<Method>,
+    learning_rate: f32,
+    clip: f64,
+    l2: f64,
+    batch: usize,
+    steps: Option<usize>,
+    check_every: usize,
+    patience: Option<usize>,
+    tolerance: f64,
+    seed: u64,
+}
+
+impl Default for Trainer {
+    fn default() -> Self {
+        Trainer {
+            architecture: Architecture::Linear,
+            method: None,
+            learning_rate: 0.01,
+            clip: 5.0,
+            l2: 0.0,
+            batch: 256,
+            steps: None,
+            check_every: 10,
+            patience: None,
+            tolerance: 1e-4,
+            seed: 0,
+        }
+    }
+}
+
+impl Trainer {
+    /// A trainer with all defaults.
+    pub fn new() -> Self {
+        Trainer::default()
+    }
+
+    /// The form of the ranker. Default: linear.
+    pub fn architecture(mut self, architecture: Architecture) -> Self {
+        self.architecture = architecture;
+        self
+    }
+
+    /// How parameters are found. Default: L-BFGS for the linear ranker with the listwise loss, else AdaGrad on batches.
+    pub fn method(mut self, method: Method) -> Self {
+        self.method = Some(method);
+        self
+    }
+
+    /// The size of steps on batches. Default: 0.01.
+    pub fn learning_rate(mut self, rate: f32) -> Self {
+        self.learning_rate = rate;
+        self
+    }
+
+    /// The Euclidean norm to which longer gradients of batches are cut; infinity cuts none. Default: 5.
+    pub fn clip(mut self, norm: f64) -> Self {
+        self.clip = norm;
+        self
+    }
+
+    /// The penalty on squared parameters, `l2/2 · |parameters|²`. Default: 0.
+    pub fn l2(mut self, l2: f64) -> Self {
+        self.l2 = l2;
+        self
+    }
+
+    /// How many lists a batch has. Default: 256.
+    pub fn batch(mut self, lists: usize) -> Self {
+        self.batch = lists;
+        self
+    }
+
+    /// The most steps on batches, or iterations of L-BFGS. Default: 1000 steps, or 200 iterations.
+    pub fn steps(mut self, steps: usize) -> Self {
+        self.steps = Some(steps);
+        self
+    }
+
+    /// How many steps on batches lie between two checks. L-BFGS checks every iteration. Default: 10.
+    pub fn check_every(mut self, steps: usize) -> Self {
+        self.check_every = steps;
+        self
+    }
+
+    /// Stops after this many checks without a better validation value. Default: never; the best is kept either way.
+    pub fn patience(mut self, checks: usize) -> Self {
+        self.patience = Some(checks);
+        self
+    }
+
+    /// L-BFGS stops when the gradient's norm is below this share of the norm at the start. Default: 1e-4.
+    pub fn tolerance(mut self, share: f64) -> Self {
+        self.tolerance = share;
+        self
+    }
+
+    /// The seed of initial weights and of batches. Default: 0.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Trains a ranker. With validation, the parameters with the best value are kept; without, the last ones.
+    pub fn fit<'a>(
+        &self,
+        data: &Dataset,
+        targets: impl Into<Targets<'a>>,
+        validation: Option<&Validation<'_>>,
+        progress: &dyn Progress,
+    ) -> Result<Ranker> {
+        let targets = targets.into();
+        let method = self.method.unwrap_or_else(|| self.default_method(&targets));
+        self.check(method, &targets)?;
+        targets.check(data)?;
+        let active = targets.active();
+        if active.is_empty() {
+            return Err(Error::parameter(format!(
+                "training needs a list with a weight above 0, but none of {} lists has one",
+                targets.count()
+            )));
+        }
+        let mut network = Network::new(self.architecture.clone(), data.feature_count(), self.seed)?;
+        let mut course = Course::new(validation, self.patience, data)?;
+        progress.begin("training", self.steps_of(method) as u64);
+        match method {
+            Method::Batches(optimizer) => {
+                self.train_batches(&mut network, optimizer, data, &targets, &active, &mut course, progress)?;
+            }
+            Method::Lbfgs => self.train_lbfgs(&mut network, data, &targets, &active, &mut course, progress)?,
+        }
+        course.keep_best(&mut network);
+        let record = TrainingRecord {
+            loss: targets.loss_name().to_string(),
+            method: method_name(method),
+            seed: self.seed,
+            steps: course.checks.last().map_or(0, |check| check.step),
+            best_step: course.best_step,
+            validation: course.best_value,
+            lists: active.len(),
+            skipped_lists: targets.count() - active.len(),
+            checks: course.checks,
+            notes: Vec::new(),
+        };
+        Ok(Ranker { model: Model::Network(network), record })
+    }
+
+    fn default_method(&self, targets: &Targets<'_>) -> Method {
+        match (&self.architecture, targets) {
+            (Architecture::Linear, Targets::Lists(_)) => Method::Lbfgs,
+            _ => Method::Batches(Optimizer::AdaGrad),
+        }
+    }
+
+    fn steps_of(&self, method: Method) -> usize {
+        self.steps.unwrap_or(if method == Method::Lbfgs { 200 } else { 1000 })
+    }
+
+    fn check(&self, method: Method, targets: &Targets<'_>) -> Result<()> {
+        let positive = |what: &str, value: f64| match value > 0.0 && value.is_finite() {
+            true => Ok(()),
+            false => Err(Error::parameter(format!("{what} should be positive and finite, but is {value}"))),
+        };
+        positive("the learning rate", f64::from(self.learning_rate))?;
+        positive("the tolerance", self.tolerance)?;
+        positive("the batch", self.batch as f64)?;
+        positive("the number of steps", self.steps_of(method) as f64)?;
+        positive("the number of steps between checks", self.check_every as f64)?;
+        if self.clip.is_nan() || self.clip <= 0.0 {
+            return Err(Error::parameter(format!("the clipping norm should be positive, but is {}", self.clip)));
+        }
+        if !(self.l2 >= 0.0 && self.l2.is_finite()) {
+            return Err(Error::parameter(format!("l2 should be finite and at least 0, but is {}", self.l2)));
+        }
+        match method {
+            Method::Batches(optimizer) => optimizer.check(),
+            Method::Lbfgs if self.default_method(targets) != Method::Lbfgs => Err(Error::parameter(format!(
+                "L-BFGS trains linear rankers with the listwise loss, but this is {} with the {} loss",
+                self.architecture,
+                targets.loss_name()
+            ))),
+            Method::Lbfgs => Ok(()),
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn train_batches(
+        &self,
+        network: &mut Network,
+        optimizer: Optimizer,
+        data: &Dataset,
+        targets: &Targets<'_>,
+        active: &[usize],
+        course: &mut Course<'_>,
+        progress: &dyn Progress,
+    ) -> Result<()> {
+        let steps = self.steps_of(Method::Batches(optimizer));
+        let mut state = optimizer.start(network.parameters().len());
+        let mut batches = Batches::new(active, self.batch, self.seed);
+        let mut step_room = Step::new(network);
+        let (mut loss_sum, mut loss_count) = (0.0, 0.0);
+        for step in 1..=steps {
+            let loss = step_room.gradient(network, data, targets, batches.next());
+            if !loss.is_finite() {
+                return Err(self.diverged(step, loss));
+            }
+            clip_norm(&mut step_room.gradient, self.clip);
+            state.step(network.parameters_mut(), &step_room.gradient, self.learning_rate, self.l2 as f32);
+            (loss_sum, loss_count) = (loss_sum + loss, loss_count + 1.0);
+            if step % self.check_every == 0 || step == steps {
+                let go_on = course.check(step, loss_sum / loss_count, network, progress)?;
+                (loss_sum, loss_count) = (0.0, 0.0);
+                if !go_on {
+                    break;
+                }
+            }
+            progress.advance(1);
+        }
+        Ok(())
+    }
+
+    fn diverged(&self, step: usize, loss: f64) -> Error {
+        Error::parameter(format!(
+            "the training loss is {loss} at step {step}; lower the learning rate ({}), or look for features that are \
+             not finite or far larger than the rest",
+            self.learning_rate
+        ))
+    }
+
+    fn train_lbfgs(
+        &self,
+        network: &mut Network,
+        data: &Dataset,
+        targets: &Targets<'_>,
+        active: &[usize],
+        course: &mut Course<'_>,
+        progress: &dyn Progress,
+    ) -> Result<()> {
+        let objective = lbfgs::LinearObjective::new(data, targets, active, self.l2);
+        let layer = network.layers()[0];
+        // Layer norm's gain and shift add nothing to a linear map, and the bias nothing to a ranking.
+        network.parameters_mut()[layer.shift()].fill(0.0);
+        network.parameters_mut()[layer.bias()].fill(0.0);
+        let start = vec![0.0; layer.inputs];
+        let steps = self.steps_of(Method::Lbfgs);
+        lbfgs::minimise(
+            |w| objective.at(w),
+            start,
+            steps,
+            self.tolerance,
+            |iteration, loss, weights| {
+                if !loss.is_finite() {
+                    return Err(self.diverged(iteration, loss));
+                }
+                let place = &mut network.parameters_mut()[layer.weight()];
+                place.iter_mut().zip(weights).for_each(|(place, &weight)| *place = weight as f32);
+                progress.advance(1);
+                course.check(iteration, loss, network, progress)
+            },
+        )
+    }
+}
+
+fn method_name(method: Method) -> String {
+    match method {
+        Method::Batches(optimizer) => optimizer.to_string(),
+        Method::Lbfgs => "l-bfgs".to_string(),
+    }
+}
+
+/// Batches of lists: each epoch all of them once, in an order of its own.
+struct Batches {
+    order: Vec<usize>,
+    next: usize,
+    size: usize,
+    seed: u64,
+    epoch: u64,
+}
+
+impl Batches {
+    fn new(lists: &[usize], size: usize, seed: u64) -> Self {
+        Batches { order: lists.to_vec(), next: lists.len(), size, seed, epoch: 0 }
+    }
+
+    fn next(&mut self) -> &[usize] {
+        if self.next == self.order.len() {
+            // From sorted order, so that an epoch's order depends on its number alone.
+            self.order.sort_unstable();
+            self.order.shuffle(&mut random::stream(self.seed, "batches", self.epoch));
+            self.epoch += 1;
+            self.next = 0;
+        }
+        let start = self.next;
+        self.next = (start + self.size).min(self.order.len());
+        &self.order[start..self.next]
+    }
+}
+
+/// The room of one training step.
+struct Step {
+    workspace: Workspace,
+    rows: Vec<u32>,
+    score_gradients: Vec<f32>,
+    gradient: Vec<f32>,
+}
+
+impl Step {
+    fn new(network: &Network) -> Self {
+        Step {
+            workspace: Workspace::new(network),
+            rows: Vec::new(),
+            score_gradients: Vec::new(),
+            gradient: vec![0.0; network.parameters().len()],
+        }
+    }
+
+    /// The loss of a batch; leaves the gradient in `self.gradient`.
+    fn gradient(&mut self, network: &Network, data: &Dataset, targets: &Targets<'_>, batch: &[usize]) -> f64 {
+        self.rows.clear();
+        batch.iter().for_each(|&list| self.rows.extend_from_slice(targets.rows_of(list)));
+        self.score_gradients.resize(self.rows.len(), 0.0);
+        let scores = self.workspace.forward(network, data.features(), &self.rows);
+        let loss = batch_loss(targets, batch, scores, &mut self.score_gradients);
+        self.workspace.backward(network, &self.score_gradients, &mut self.gradient);
+        loss
+    }
+}
+
+/// The loss of a batch and its gradient by the scores, both over the sum of the batch's weights.
+fn batch_loss(targets: &Targets<'_>, batch: &[usize], mut scores: &[f32], mut gradients: &mut [f32]) -> f64 {
+    let total: f64 = batch.iter().map(|&list| targets.total_of(list)).sum();
+    let mut lists = Vec::with_capacity(batch.len());
+    for &list in batch {
+        let count = targets.range_of(list).len();
+        let scores = scores.split_off(..count).expect("a score for each row");
+        lists.push((list, scores, gradients.split_off_mut(..count).expect("a gradient for each row")));
+    }
+    let losses: Vec<f64> = lists
+        .into_par_iter()
+        .with_min_len(16)
+        .map(|(list, scores, gradients)| {
+            let loss = targets.loss(list, scores, gradients);
+            gradients.iter_mut().for_each(|gradient| *gradient = (f64::from(*gradient) / total) as f32);
+            loss
+        })
+        .collect();
+    losses.iter().sum::<f64>() / total
+}
+
+/// The course of training so far: its checks, and the best parameters.
+struct Course<'a> {
+    validation: Option<&'a Validation<'a>>,
+    patience: Option<usize>,
+    checks: Vec<Check>,
+    best: Vec<f32>,
+    best_step: usize,
+    best_value: Option<f64>,
+    since_best: usize,
+}
+
+impl<'a> Course<'a> {
+    fn new(validation: Option<&'a Validation<'a>>, patience: Option<usize>, data: &Dataset) -> Result<Self> {
+        if patience.is_some() && validation.is_none() {
+            return Err(Error::parameter("patience needs validation, but there is none"));
+        }
+        if let Some(validation) = validation
+            && validation.data.feature_count() != data.feature_count()
+        {
+            return Err(Error::parameter(format!(
+                "the validation data should have the {} features of the training data, but has {}",
+                data.feature_count(),
+                validation.data.feature_count()
+            )));
+        }
+        let (best, best_step, best_value) = (Vec::new(), 0, None);
+        Ok(Course { validation, patience, checks: Vec::new(), best, best_step, best_value, since_best: 0 })
+    }
+
+    /// Records a check; says whether to go on.
+    fn check(&mut self, step: usize, loss: f64, network: &Network, progress: &dyn Progress) -> Result<bool> {
+        let Some(validation) = self.validation else {
+            self.checks.push(Check { step, loss, validation: None });
+            self.best_step = step;
+            progress.note(&format!("loss {loss:.4}"));
+            return Ok(true);
+        };
+        let value = (validation.measure)(&network.score(validation.data.features()));
+        if !value.is_finite() {
+            return Err(Error::parameter(format!("the validation measure should be finite, but is {value}")));
+        }
+        self.checks.push(Check { step, loss, validation: Some(value) });
+        progress.note(&format!("loss {loss:.4}, validation {value:.4}"));
+        if self.best_value.is_none_or(|best| value > best) {
+            (self.best_value, self.best_step, self.since_best) = (Some(value), step, 0);
+            self.best.clear();
+            self.best.extend_from_slice(network.parameters());
+        } else {
+            self.since_best += 1;
+        }
+        Ok(self.patience.is_none_or(|patience| self.since_best < patience))
+    }
+
+    fn keep_best(&self, network: &mut Network) {
+        if !self.best.is_empty() {
+            network.parameters_mut().copy_from_slice(&self.best);
+        }
+    }
+}

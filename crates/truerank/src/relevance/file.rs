@@ -1,0 +1,139 @@
+//! Relevance weights as Parquet: what other trainers read.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, UInt64Array};
+use arrow_schema::{DataType, Field};
+
+use super::{Relevance, Weight};
+use crate::files::table::{FileType, TableReader, TableWriter, ids_array, ids_field};
+use crate::ids::Interner;
+use crate::{Error, Result};
+
+const FILE_TYPE: FileType = FileType { name: "truerank/relevance", version: 1 };
+
+impl Relevance {
+    /// Writes the columns `query, doc, weight, impressions, clicks, exposure, variance`.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let field = |name: &str, data_type| Field::new(name, data_type, false);
+        let fields = vec![
+            ids_field("query", &self.queries),
+            ids_field("doc", &self.docs),
+            field("weight", DataType::Float64),
+            field("impressions", DataType::UInt64),
+            field("clicks", DataType::UInt64),
+            field("exposure", DataType::Float64),
+            field("variance", DataType::Float64),
+        ];
+        let mut notes = vec![("estimator", self.estimator.clone())];
+        notes.extend(self.beta.map(|beta| ("beta", beta.to_string())));
+        let mut table = TableWriter::create(path, FILE_TYPE, fields, &notes)?;
+        table.write(self.columns())?;
+        table.finish()
+    }
+
+    fn columns(&self) -> Vec<ArrayRef> {
+        let floats = |value: fn(&Weight) -> f64| -> ArrayRef {
+            Arc::new(Float64Array::from_iter_values(self.weights.iter().map(value)))
+        };
+        let counts = |value: fn(&Weight) -> u64| -> ArrayRef {
+            Arc::new(UInt64Array::from_iter_values(self.weights.iter().map(value)))
+        };
+        vec![
+            ids_array(&self.queries, self.weights.iter().map(|w| w.query as usize)),
+            ids_array(&self.docs, self.weights.iter().map(|w| w.doc as usize)),
+            floats(|w| w.weight),
+            counts(|w| w.impressions),
+            counts(|w| w.clicks),
+            floats(|w| w.exposure),
+            floats(|w| w.variance),
+        ]
+    }
+
+    /// Reads what [`write`](Relevance::write) wrote.
+    pub fn read(path: &Path) -> Result<Self> {
+        let table = TableReader::open_as(path, FILE_TYPE)?;
+        let estimator = table.note("estimator").unwrap_or_default();
+        let beta = table.note("beta").and_then(|text| text.parse().ok());
+        let (mut queries, mut docs, mut weights) = (Interner::default(), Interner::default(), Vec::new());
+        table.for_each(|columns| {
+            let query = columns.ids("query", &mut queries)?;
+            let doc = columns.ids("doc", &mut docs)?;
+            let (weight, exposure, variance) =
+                (columns.floats("weight")?, columns.floats("exposure")?, columns.floats("variance")?);
+            let (impressions, clicks) = (columns.counts("impressions")?, columns.counts("clicks")?);
+            for i in 0..columns.len() {
+                if !(weight[i].is_finite() && weight[i] >= 0.0) {
+                    let finding = format!("weight is {}, but weights are finite and not negative", weight[i]);
+                    return Err(columns.place(i).error(finding));
+                }
+                weights.push(Weight {
+                    query: query[i],
+                    doc: doc[i],
+                    weight: weight[i],
+                    impressions: impressions[i],
+                    clicks: clicks[i],
+                    exposure: exposure[i],
+                    variance: variance[i],
+                });
+            }
+            Ok(())
+        })?;
+        Self::sorted(path, estimator, beta, queries, docs, weights)
+    }
+
+    fn sorted(
+        path: &Path,
+        estimator: String,
+        beta: Option<f64>,
+        queries: Interner,
+        docs: Interner,
+        mut weights: Vec<Weight>,
+    ) -> Result<Self> {
+        let ((queries, query_number), (docs, doc_number)) = (queries.into_sorted(), docs.into_sorted());
+        for weight in &mut weights {
+            weight.query = query_number[weight.query as usize];
+            weight.doc = doc_number[weight.doc as usize];
+        }
+        weights.sort_by_key(|weight| (weight.query, weight.doc));
+        let twice = weights.windows(2).find(|pair| (pair[0].query, pair[0].doc) == (pair[1].query, pair[1].doc));
+        if let Some(pair) = twice {
+            let (query, doc) = (queries.name(pair[0].query as usize), docs.name(pair[0].doc as usize));
+            return Err(Error::input(path, format!("document {doc} of query {query} has two weights, but needs one")));
+        }
+        Ok(Relevance { estimator, beta, queries, docs, weights })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{Ids, Texts};
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let mut queries = Texts::default();
+        ["a b", "Ä,\"x\""].into_iter().for_each(|t| queries.push(t));
+        let weight = |query, doc| Weight {
+            query,
+            doc,
+            weight: 0.1 + 0.2,
+            impressions: 3,
+            clicks: 1,
+            exposure: 1.5,
+            variance: 0.25,
+        };
+        let relevance = Relevance {
+            estimator: "user-aware-smoothed".into(),
+            beta: Some(3.3),
+            queries: Ids::Texts(queries),
+            docs: Ids::Integers(vec![-1, 2, 30]),
+            weights: vec![weight(0, 1), weight(0, 2), weight(1, 0)],
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.parquet");
+        relevance.write(&path).unwrap();
+        assert_eq!(Relevance::read(&path).unwrap(), relevance);
+    }
+}

@@ -1,0 +1,121 @@
+//! How strongly to pull the users of a query toward all users, chosen from the log.
+
+use rayon::prelude::*;
+use statrs::function::gamma::ln_gamma;
+
+use super::moments::{PairSums, RelevanceMoments, all_sums};
+use crate::Result;
+use crate::counts::Counts;
+use crate::math::minimize;
+use crate::propensity::{Examination, Propensities};
+
+/// β is looked for between e^-7 (as good as none) and e^14 (as good as `ips-pbm` for any query).
+const LOG_BETA: (f64, f64) = (-7.0, 14.0);
+
+/// Pairs or queries summed by one task: fixed, so that sums do not depend on the number of threads.
+const CHUNK: usize = 4096;
+
+/// The β with the least estimated mean squared error of the smoothed weights, summed over shown documents.
+///
+/// For given sessions a smoothed weight is the user-aware one times `ρ = E/D`. With γ the true relevance its squared
+/// bias is `γ²(ρ−1)²` and its variance `ρ²·(γE − γ²Σnθ²)/E²`. γ and γ² are replaced by their means over the log.
+pub fn least_error_beta(counts: &Counts, propensities: &Propensities) -> Result<f64> {
+    let examination = Examination::new(propensities, counts)?;
+    let pairs = all_sums(counts, &examination);
+    Ok(least_error_beta_of(&counts.sessions_per_query(), &pairs, RelevanceMoments::of(&pairs)))
+}
+
+pub(super) fn least_error_beta_of(sessions: &[u64], pairs: &[PairSums], moments: RelevanceMoments) -> f64 {
+    lowest(|beta| {
+        chunked_sum(pairs, |pair| {
+            if pair.exposure == 0.0 {
+                return 0.0;
+            }
+            let n = sessions[pair.query as usize] as f64;
+            let shrink = pair.exposure / pair.smoothed_exposure(n, beta);
+            let bias = shrink - 1.0;
+            let variance = (moments.mean * pair.exposure - moments.mean_square * pair.squared_exposure)
+                / (pair.exposure * pair.exposure);
+            moments.mean_square * bias * bias + shrink * shrink * variance
+        })
+    })
+}
+
+/// The β under which the counts `n(q,·)` are likeliest, as draws from a Dirichlet-multinomial with mean `P(·)`.
+pub fn likelihood_beta(counts: &Counts) -> f64 {
+    let total = counts.session_count() as f64;
+    let shares: Vec<f64> = counts.sessions_per_user().iter().map(|&n| n as f64 / total).collect();
+    let by_query: Vec<_> = counts.sessions.chunk_by(|a, b| a.query == b.query).collect();
+    lowest(|beta| {
+        chunked_sum(&by_query, |users| {
+            let sessions: f64 = users.iter().map(|count| count.sessions as f64).sum();
+            let of_users: f64 =
+                users.iter().map(|count| log_rising(beta * shares[count.user as usize], count.sessions as f64)).sum();
+            log_rising(beta, sessions) - of_users
+        })
+    })
+}
+
+/// `ln Γ(a+n) − ln Γ(a)`.
+fn log_rising(a: f64, n: f64) -> f64 {
+    ln_gamma(a + n) - ln_gamma(a)
+}
+
+fn lowest(error: impl Fn(f64) -> f64) -> f64 {
+    minimize(LOG_BETA.0, LOG_BETA.1, 21, 1e-3, |log_beta| error(log_beta.exp())).exp()
+}
+
+fn chunked_sum<T: Sync>(items: &[T], term: impl Fn(&T) -> f64 + Sync) -> f64 {
+    let sums: Vec<f64> = items.par_chunks(CHUNK).map(|chunk| chunk.iter().map(&term).sum()).collect();
+    sums.iter().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counts::SessionCount;
+    use crate::ids::Ids;
+    use crate::random::stream;
+    use rand::RngExt;
+    use rand_distr::{Distribution, Gamma};
+
+    /// Users per query drawn from a Dirichlet with strength β around (.5, .3, .2), `sessions` sessions per query.
+    fn draw_counts(beta: f64, sessions: u64) -> Counts {
+        let mean = [0.5, 0.3, 0.2];
+        let mut random = stream(7, "test", 0);
+        let mut rows = Vec::new();
+        let queries = 3000;
+        for query in 0..queries {
+            let parts = mean.map(|m| Gamma::new(beta * m, 1.0).unwrap().sample(&mut random));
+            let total: f64 = parts.iter().sum();
+            let mut counts = [0; 3];
+            for _ in 0..sessions {
+                let draw = random.random::<f64>() * total;
+                counts[if draw < parts[0] {
+                    0
+                } else if draw < parts[0] + parts[1] {
+                    1
+                } else {
+                    2
+                }] += 1;
+            }
+            for (user, &sessions) in counts.iter().enumerate().filter(|(_, n)| **n > 0) {
+                rows.push(SessionCount { query, user: user as u32, sessions });
+            }
+        }
+        Counts {
+            queries: Ids::numbered(queries as usize),
+            users: Ids::numbered(3),
+            sessions: rows,
+            ..Counts::default()
+        }
+    }
+
+    #[test]
+    fn likelihood_recovers_the_strength_that_made_the_counts() {
+        for beta in [0.5, 4.0, 20.0] {
+            let found = likelihood_beta(&draw_counts(beta, 30));
+            assert!((found / beta).ln().abs() < 0.15, "{found} is far from {beta}");
+        }
+    }
+}
