@@ -56,7 +56,9 @@ struct RunRef {
 
 pub(super) fn count_partition(pieces: Vec<Piece>, numbers: &AllNumbers, patterns: bool) -> Result<Part, Conflict> {
     let runs = sorted_runs(&pieces, numbers);
-    let mut part = Part::default();
+    // As many cells as rows at most; memory that is never touched costs nothing.
+    let rows = pieces.iter().map(|piece| piece.rows.len()).sum();
+    let mut part = Part { cells: Vec::with_capacity(rows), ..Part::default() };
     let mut scratch = Scratch::default();
     for runs in runs.chunk_by(|a, b| a.query == b.query) {
         scratch.clear();

@@ -355,7 +355,9 @@ mod tests {
 
     const HEADER: &str = "session,user,query,doc,position,click\n";
 
-    fn read(content: &[u8], chunk: usize) -> Result<Vec<(u64, String, String, String, u32, bool)>> {
+    type Record = (u64, String, String, String, u32, bool);
+
+    fn read(content: &[u8], chunk: usize) -> Result<Vec<Record>> {
         let path = Path::new("clicks.csv");
         let file = DelimitedFile::parse(path, content.to_vec(), b',', &Columns::default(), chunk)?;
         let mut rows = Vec::new();

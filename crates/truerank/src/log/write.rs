@@ -42,7 +42,7 @@ pub struct LogWriter<'a> {
 
 enum Form {
     Parquet(Box<GroupWriter>),
-    Text { delimiter: u8, file: Compressor },
+    Text { delimiter: u8, file: Box<Compressor> },
 }
 
 impl<'a> LogWriter<'a> {
@@ -183,7 +183,7 @@ impl Form {
         };
         let header = FIELDS.join(if delimiter == b',' { "," } else { "\t" }) + "\n";
         file.write(header.as_bytes()).map_err(failed)?;
-        Ok(Form::Text { delimiter, file })
+        Ok(Form::Text { delimiter, file: Box::new(file) })
     }
 }
 
