@@ -119,7 +119,7 @@ mod tests {
         let parameters = vec![2.0, 1.0, 0.5, -0.5, 3.0, 4.0, 0.25];
         let network = Network::from_parameters(Architecture::Linear, 2, parameters).unwrap();
         // Normalised, the row (1, 3) is (−1, 1) up to epsilon.
-        let expected = (2.0 * -1.0 + 0.5) * 3.0 + (1.0 - 0.5) * 4.0 + 0.25;
+        let expected = (-2.0 + 0.5) * 3.0 + (1.0 - 0.5) * 4.0 + 0.25;
         assert!((network.score(&[1.0, 3.0])[0] - expected).abs() < 1e-4);
     }
 

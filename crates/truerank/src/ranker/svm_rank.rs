@@ -25,7 +25,7 @@ pub struct SvmRank {
 
 impl Default for SvmRank {
     fn default() -> Self {
-        SvmRank { c: 10.0, tolerance: 1e-3, iterations: 1000 }
+        SvmRank { c: 1.0, tolerance: 1e-3, iterations: 1000 }
     }
 }
 
@@ -35,7 +35,11 @@ impl SvmRank {
         SvmRank::default()
     }
 
-    /// The cost of violated pairs; larger fits the training data more closely. Default: 10.
+    /// The cost of violated pairs; larger fits the training data more closely. Default: 1.
+    ///
+    /// On LightGBM's ranking example, trained on all 201 queries and tested on the other 50, nDCG@5 is .630 at .01, .653 at 1,
+    /// .628 at 10 and .613 at 100; trained on a tenth of the queries, .672, .654, .625 and .570. So 1 suits some hundred
+    /// queries, fewer want less, and 50 queries tell no finer differences apart: choose by validation where it matters.
     pub fn c(mut self, c: f64) -> Self {
         self.c = c;
         self

@@ -465,3 +465,199 @@ impl<'a> Course<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+
+    use super::*;
+    use crate::data::DatasetBuilder;
+    use crate::ids::Ids;
+    use crate::progress::Silent;
+    use crate::ranker::{TrainingLists, TrainingPairs};
+
+    /// Queries of 8 documents with `features` features, graded 0 to 4 by how high `relevance` is within the query.
+    fn planted(seed: u64, queries: usize, features: usize, relevance: impl Fn(&[f32]) -> f32) -> Dataset {
+        let mut random = random::stream(seed, "planted", 0);
+        let values: Vec<f32> = (0..queries * 8 * features).map(|_| random.random_range(-1.0..1.0)).collect();
+        let mut grades = Vec::new();
+        for query in values.chunks_exact(8 * features) {
+            let relevances: Vec<f32> = query.chunks_exact(features).map(&relevance).collect();
+            let above = |&r: &f32| relevances.iter().filter(|&&other| other < r).count();
+            grades.extend(relevances.iter().map(|r| (above(r) / 2 + usize::from(above(r) == 7)) as u8));
+        }
+        DatasetBuilder {
+            features: values,
+            feature_count: features,
+            grades: Some(grades),
+            queries: Ids::numbered(queries),
+            query_ends: (1..=queries).map(|query| query * 8).collect(),
+            docs: None,
+        }
+        .build()
+        .unwrap()
+    }
+
+    /// The share of pairs with different grades that scores put in the right order.
+    fn pairs_right(data: &Dataset, scores: &[f32]) -> f64 {
+        let grades = data.grades().unwrap();
+        let (mut right, mut all) = (0.0, 0.0);
+        for rows in data.lists() {
+            for i in rows.clone() {
+                for j in rows.clone().filter(|&j| grades[i] > grades[j]) {
+                    all += 1.0;
+                    right += f64::from(u8::from(scores[i] > scores[j]));
+                }
+            }
+        }
+        right / all
+    }
+
+    fn linear_rule(row: &[f32]) -> f32 {
+        row[0] - 2.0 * row[1] + 0.5 * row[2]
+    }
+
+    fn bent_rule(row: &[f32]) -> f32 {
+        row[0] * row[1]
+    }
+
+    #[test]
+    fn a_linear_ranker_recovers_a_linear_order() {
+        let (train, test) = (planted(1, 200, 6, linear_rule), planted(2, 100, 6, linear_rule));
+        let lists = TrainingLists::from_grades(&train, 4, None).unwrap();
+        let ranker = Trainer::new().fit(&train, &lists, None, &Silent).unwrap();
+        let right = pairs_right(&test, &ranker.score(&test).unwrap());
+        assert!(right > 0.9, "{right}");
+        assert_eq!(ranker.record.method, "l-bfgs");
+    }
+
+    #[test]
+    fn an_mlp_learns_what_a_linear_ranker_cannot() {
+        let (train, test) = (planted(1, 300, 4, bent_rule), planted(2, 100, 4, bent_rule));
+        let lists = TrainingLists::from_grades(&train, 4, None).unwrap();
+        let linear = Trainer::new().fit(&train, &lists, None, &Silent).unwrap();
+        let mlp = Trainer::new().architecture(Architecture::Mlp { hidden: vec![32, 16] }).batch(64).steps(400);
+        let mlp = mlp.learning_rate(0.05).fit(&train, &lists, None, &Silent).unwrap();
+        let linear = pairs_right(&test, &linear.score(&test).unwrap());
+        let mlp = pairs_right(&test, &mlp.score(&test).unwrap());
+        assert!(linear < 0.6 && mlp > 0.7, "linear {linear}, mlp {mlp}");
+    }
+
+    #[test]
+    fn pairs_teach_an_order() {
+        let data = planted(1, 100, 6, linear_rule);
+        let grades = data.grades().unwrap();
+        let mut pairs = TrainingPairs::default();
+        for rows in data.lists() {
+            pairs.rows.extend(rows.clone().map(|row| row as u32));
+            pairs.ends.push(pairs.rows.len());
+            for i in rows.clone() {
+                pairs.pairs.extend(rows.clone().map(|j| f32::from(grades[i].saturating_sub(grades[j]))));
+            }
+            pairs.pair_ends.push(pairs.pairs.len());
+        }
+        let ranker = Trainer::new().learning_rate(0.1).steps(200).fit(&data, &pairs, None, &Silent).unwrap();
+        assert!(pairs_right(&data, &ranker.score(&data).unwrap()) > 0.9);
+        assert_eq!((ranker.record.loss.as_str(), ranker.record.method.as_str()), ("pairwise PRS", "adagrad"));
+        let error = Trainer::new().method(Method::Lbfgs).fit(&data, &pairs, None, &Silent).unwrap_err();
+        assert!(error.to_string().starts_with("L-BFGS trains linear rankers with the listwise loss"), "{error}");
+    }
+
+    #[test]
+    fn lbfgs_reaches_a_loss_no_batch_method_beats() {
+        let data = planted(3, 100, 10, |row| linear_rule(row) + 2.0 * row[3] * row[4]);
+        let lists = TrainingLists::from_grades(&data, 4, None).unwrap();
+        let last = |ranker: Ranker| ranker.record.checks.last().unwrap().loss;
+        let full = last(Trainer::new().fit(&data, &lists, None, &Silent).unwrap());
+        let adagrad = Trainer::new().method(Method::Batches(Optimizer::AdaGrad)).learning_rate(0.1).batch(100);
+        let adagrad = last(adagrad.steps(2000).fit(&data, &lists, None, &Silent).unwrap());
+        assert!(full <= adagrad + 1e-6 && adagrad < full + 0.01, "{full} and {adagrad}");
+    }
+
+    #[test]
+    fn threads_do_not_change_a_byte() {
+        let data = planted(1, 120, 21, bent_rule);
+        let lists = TrainingLists::from_grades(&data, 4, None).unwrap();
+        let measure = |scores: &[f32]| pairs_right(&data, scores);
+        let validation = Validation { data: &data, measure: &measure };
+        let folder = tempfile::tempdir().unwrap();
+        for architecture in [Architecture::Linear, Architecture::Mlp { hidden: vec![70, 9] }] {
+            let trainer = Trainer::new().architecture(architecture).batch(50).steps(25).seed(9);
+            let bytes = |threads| {
+                let path = folder.path().join("ranker");
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let fit = || trainer.fit(&data, &lists, None, &Silent);
+                let mut ranker = pool.install(fit).unwrap();
+                ranker.record.notes.push(("note".into(), "kept".into()));
+                ranker.save(&path).unwrap();
+                std::fs::read(&path).unwrap()
+            };
+            let one = bytes(1);
+            assert_eq!(one, bytes(2));
+            assert_eq!(one, bytes(3));
+            trainer.fit(&data, &lists, Some(&validation), &Silent).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_best_check_is_kept_and_patience_stops() {
+        let data = planted(1, 50, 5, linear_rule);
+        let lists = TrainingLists::from_grades(&data, 4, None).unwrap();
+        let calls = std::cell::Cell::new(0);
+        // Best at the third check.
+        let measure = |_: &[f32]| {
+            calls.set(calls.get() + 1);
+            -f64::from(i32::abs(calls.get() - 3))
+        };
+        let validation = Validation { data: &data, measure: &measure };
+        let trainer = Trainer::new().method(Method::Batches(Optimizer::AdaGrad)).check_every(2).steps(40).batch(20);
+        let stopped = trainer.clone().patience(4).fit(&data, &lists, Some(&validation), &Silent).unwrap();
+        assert_eq!((stopped.record.best_step, stopped.record.steps), (6, 2 * (3 + 4)));
+        assert_eq!(stopped.record.validation, Some(0.0));
+        let six = trainer.steps(6).fit(&data, &lists, None, &Silent).unwrap();
+        assert_eq!(stopped.model, six.model);
+    }
+
+    #[test]
+    fn epochs_pass_over_all_lists_once() {
+        let mut batches = Batches::new(&[0, 1, 2, 3, 4], 2, 1);
+        let epoch = |batches: &mut Batches| -> Vec<usize> { (0..3).flat_map(|_| batches.next().to_vec()).collect() };
+        let (first, second) = (epoch(&mut batches), epoch(&mut batches));
+        assert_ne!(first, second);
+        for mut epoch in [first, second] {
+            epoch.sort_unstable();
+            assert_eq!(epoch, [0, 1, 2, 3, 4]);
+        }
+    }
+
+    #[test]
+    fn lists_without_weight_are_skipped_and_counted() {
+        let data = planted(1, 3, 3, linear_rule);
+        let mut lists = TrainingLists::from_grades(&data, 4, None).unwrap();
+        lists.weights[8..16].fill(0.0);
+        let ranker = Trainer::new().steps(3).fit(&data, &lists, None, &Silent).unwrap();
+        assert_eq!((ranker.record.lists, ranker.record.skipped_lists), (2, 1));
+        lists.weights.fill(0.0);
+        let error = Trainer::new().fit(&data, &lists, None, &Silent).unwrap_err();
+        assert_eq!(error.to_string(), "training needs a list with a weight above 0, but none of 3 lists has one");
+    }
+
+    #[test]
+    fn bad_parameters_and_divergence_are_errors() {
+        let data = planted(1, 3, 3, linear_rule);
+        let lists = TrainingLists::from_grades(&data, 4, None).unwrap();
+        let refusal = |trainer: Trainer| trainer.fit(&data, &lists, None, &Silent).unwrap_err().to_string();
+        assert_eq!(
+            refusal(Trainer::new().learning_rate(-1.0)),
+            "the learning rate should be positive and finite, but is -1"
+        );
+        assert_eq!(refusal(Trainer::new().batch(0)), "the batch should be positive and finite, but is 0");
+        assert_eq!(refusal(Trainer::new().patience(3)), "patience needs validation, but there is none");
+        let wild = Trainer::new().method(Method::Batches(Optimizer::Sgd { momentum: 0.0 }));
+        let wild = refusal(wild.learning_rate(f32::MAX).clip(f64::INFINITY));
+        assert!(wild.contains("lower the learning rate"), "{wild}");
+        let ranker = Trainer::new().steps(2).fit(&data, &lists, None, &Silent).unwrap();
+        let error = ranker.score(&planted(1, 1, 4, linear_rule)).unwrap_err();
+        assert_eq!(error.to_string(), "the ranker was trained on 3 features, but the data set has 4");
+    }
+}
