@@ -137,10 +137,11 @@ impl TableReader {
         if path.is_dir() {
             return Err(Error::input(path, "is a folder, but a Parquet file is expected here"));
         }
-        let metadata = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new())
-            .map_err(|e| not_parquet(path, &e.to_string()))?;
-        let length = file.metadata().map_err(|e| Error::io(path, e))?.len();
-        check_extents(metadata.metadata(), length).map_err(|cause| not_parquet(path, cause))?;
+        // Without the writer's own Arrow types there are fewer to know: dictionaries (categories of pandas) read as
+        // text, and lists of any kind as plain lists.
+        let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
+        let metadata = ArrowReaderMetadata::load(&file, options).map_err(|e| not_parquet(path, &e.to_string()))?;
+        check_extents(path, &file, metadata.metadata())?;
         Ok(TableReader {
             path: path.to_path_buf(),
             builder: ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata),
@@ -185,8 +186,13 @@ impl TableReader {
     }
 }
 
-/// Refuses metadata that points outside the file, on which the decoder would panic.
-fn check_extents(metadata: &ParquetMetaData, length: u64) -> std::result::Result<(), &'static str> {
+/// Refuses metadata that points outside its file, on which the decoder would panic.
+pub fn check_extents(path: &Path, file: &File, metadata: &ParquetMetaData) -> Result<()> {
+    let length = file.metadata().map_err(|e| Error::io(path, e))?.len();
+    find_bad_extent(metadata, length).map_err(|cause| not_parquet(path, cause))
+}
+
+fn find_bad_extent(metadata: &ParquetMetaData, length: u64) -> std::result::Result<(), &'static str> {
     let mut row_count: i64 = 0;
     for group in metadata.row_groups() {
         row_count = row_count.checked_add(group.num_rows()).filter(|_| group.num_rows() >= 0).ok_or("bad row count")?;

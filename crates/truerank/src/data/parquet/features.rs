@@ -143,23 +143,11 @@ fn other_length(found: usize, wanted: usize) -> String {
 }
 
 /// Where the list of each row starts and ends among the values, and the values.
+///
+/// Tables are read without the writer's Arrow types, so lists of fixed size and large lists arrive as plain lists.
 fn list_parts(lists: &ArrayRef) -> Option<(Vec<usize>, &ArrayRef)> {
-    match lists.data_type() {
-        DataType::List(_) => {
-            let lists = lists.as_list::<i32>();
-            Some((lists.value_offsets().iter().map(|&at| at as usize).collect(), lists.values()))
-        }
-        DataType::LargeList(_) => {
-            let lists = lists.as_list::<i64>();
-            Some((lists.value_offsets().iter().map(|&at| at as usize).collect(), lists.values()))
-        }
-        DataType::FixedSizeList(_, _) => {
-            let lists = lists.as_fixed_size_list();
-            let width = lists.value_length() as usize;
-            Some(((0..=lists.len()).map(|row| row * width).collect(), lists.values()))
-        }
-        _ => None,
-    }
+    let lists = lists.as_list_opt::<i32>()?;
+    Some((lists.value_offsets().iter().map(|&at| at as usize).collect(), lists.values()))
 }
 
 fn to_f32(array: &ArrayRef) -> Option<Cow<'_, [f32]>> {

@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::builder::{Float64Builder, LargeListBuilder, ListBuilder};
-use arrow_array::{ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray};
+use arrow_array::types::{Float32Type, Int16Type};
+use arrow_array::{
+    ArrayRef, DictionaryArray, FixedSizeListArray, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+};
 use parquet::arrow::ArrowWriter;
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -70,13 +73,25 @@ fn lists_of_any_kind_hold_features() {
     let rows: [&[Option<f64>]; 2] = [&[Some(1.0), Some(2.0)], &[Some(3.0), Some(4.0)]];
     let mut large = LargeListBuilder::new(Float64Builder::new());
     rows.iter().for_each(|row| large.append_value(row.iter().copied()));
-    for column in [lists(&rows), Arc::new(large.finish()) as ArrayRef] {
+    let fixed = FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(
+        [[1.0, 2.0], [3.0, 4.0]].map(|row| Some(row.map(Some))),
+        2,
+    );
+    for column in [lists(&rows), Arc::new(large.finish()) as ArrayRef, Arc::new(fixed)] {
         let grades: ArrayRef = Arc::new(Int32Array::from(vec![0, 4]));
         let data = read(vec![("query", integers(&[5, 6])), ("grade", grades), ("features", column)]).unwrap();
         assert_eq!(data.features(), [1.0, 2.0, 3.0, 4.0]);
         assert_eq!(data.grades(), Some(&[0, 4][..]));
         assert_eq!(data.lists().collect::<Vec<_>>(), [0..1, 1..2]);
     }
+}
+
+#[test]
+fn categories_read_as_text() {
+    let docs: DictionaryArray<Int16Type> = ["a", "b", "a"].into_iter().collect();
+    let data =
+        read(vec![("query", integers(&[1, 1, 2])), ("doc", Arc::new(docs)), ("f1", floats(&[1.0, 2.0, 3.0]))]).unwrap();
+    assert_eq!([0, 1, 2].map(|row| data.docs().name(row).into_owned()), ["a", "b", "a"]);
 }
 
 #[test]
