@@ -61,13 +61,14 @@ fn shuffle<T>(items: &mut [T], mut state: u64) {
 }
 
 type Cells = BTreeMap<(String, String, u32, String), (u64, u64)>;
-type Pages = BTreeMap<(String, Vec<(u32, String, bool)>), u64>;
+type Shown = Vec<(u32, String, bool)>;
+type Pages = BTreeMap<(String, Shown), u64>;
 
 /// The obvious loop over the rows.
 fn expected(log: &Log) -> (Cells, BTreeMap<(String, String), u64>, Pages) {
     let name = |ids: &Ids, i: u32| ids.name(i as usize).into_owned();
     let mut cells = Cells::new();
-    let mut pages: HashMap<(u64, u32), (u32, Vec<(u32, String, bool)>)> = HashMap::new();
+    let mut pages: HashMap<(u64, u32), (u32, Shown)> = HashMap::new();
     for row in &log.impressions {
         let (user, query, doc) = (name(&log.users, row.user), name(&log.queries, row.query), name(&log.docs, row.doc));
         let cell = cells.entry((query, doc.clone(), row.position, user)).or_default();

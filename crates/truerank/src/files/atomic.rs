@@ -130,10 +130,10 @@ mod tests {
     fn a_folder_is_replaced_whole_or_not_at_all() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("counts");
-        write_folder(&target, |f| Ok(std::fs::write(f.join("old"), "1").unwrap())).unwrap();
+        write_folder(&target, |f| std::fs::write(f.join("old"), "1").map_err(|e| Error::io(f, e))).unwrap();
         write_folder(&target, |_| Err(Error::parameter("no"))).unwrap_err();
         assert_eq!(names(&target), ["old"]);
-        write_folder(&target, |f| Ok(std::fs::write(f.join("new"), "2").unwrap())).unwrap();
+        write_folder(&target, |f| std::fs::write(f.join("new"), "2").map_err(|e| Error::io(f, e))).unwrap();
         assert_eq!(names(&target), ["new"]);
         assert_eq!(names(folder.path()), ["counts"]);
     }

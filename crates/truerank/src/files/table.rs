@@ -140,7 +140,7 @@ impl TableReader {
         // Without the writer's own Arrow types there are fewer to know: dictionaries (categories of pandas) read as
         // text, and lists of any kind as plain lists.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let metadata = ArrowReaderMetadata::load(&file, options).map_err(|e| not_parquet(path, &e.to_string()))?;
+        let metadata = guarded(path, || ArrowReaderMetadata::load(&file, options))?;
         check_extents(path, &file, metadata.metadata())?;
         Ok(TableReader {
             path: path.to_path_buf(),
@@ -175,10 +175,9 @@ impl TableReader {
     /// Hands every batch of rows to `take`.
     pub fn for_each(self, mut take: impl FnMut(&Columns<'_>) -> Result<()>) -> Result<()> {
         let path = self.path;
-        let reader = self.builder.with_batch_size(1 << 14).build().map_err(|e| failed(&path, e))?;
+        let mut reader = guarded(&path, || self.builder.with_batch_size(1 << 14).build())?;
         let mut first_row = 1;
-        for batch in reader {
-            let batch = batch.map_err(|e| not_parquet(&path, &e.to_string()))?;
+        while let Some(batch) = guarded(&path, || Ok(reader.next().transpose()?))? {
             take(&Columns { path: &path, batch: &batch, first_row })?;
             first_row += batch.num_rows() as u64;
         }
@@ -225,6 +224,15 @@ pub fn failed(path: &Path, error: parquet::errors::ParquetError) -> Error {
 pub fn not_parquet(path: &Path, cause: &str) -> Error {
     let cause = cause.strip_prefix("Parquet error: ").unwrap_or(cause).replace('\n', " ");
     Error::input(path, format!("is not a complete Parquet file ({cause}); write or fetch it again"))
+}
+
+/// Runs a step of decoding Parquet, which panics on some kinds of damage, and makes that an error too.
+pub fn guarded<T>(path: &Path, step: impl FnOnce() -> Result<T, parquet::errors::ParquetError>) -> Result<T> {
+    // Nothing of a failed step is used again: its reader is dropped with the error.
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(step)) {
+        Ok(outcome) => outcome.map_err(|e| not_parquet(path, &e.to_string())),
+        Err(_) => Err(not_parquet(path, "its content contradicts itself")),
+    }
 }
 
 /// One batch of rows, with columns by name and as the types we need.

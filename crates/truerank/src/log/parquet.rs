@@ -17,7 +17,7 @@ use super::columns::{Columns, FIELDS};
 use super::rows::{IdColumn, Rows};
 use super::values::*;
 use crate::error::Place;
-use crate::files::table::{failed, floats, integers, not_parquet};
+use crate::files::table::{floats, guarded, integers, not_parquet};
 use crate::{Error, Result};
 
 /// Rows handed over at a time: bounds the memory of a large row group.
@@ -45,13 +45,13 @@ impl ParquetFile {
         let file = File::open(path).map_err(|e| Error::io(path, e))?;
         // Text is asked for as dictionaries whatever the writer held it as, so that each value is looked up once.
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-        let damaged = |e: parquet::errors::ParquetError| not_parquet(path, &e.to_string());
-        let metadata = ArrowReaderMetadata::load(&file, options).map_err(damaged)?;
+        let metadata = guarded(path, || ArrowReaderMetadata::load(&file, options))?;
+        check_offsets(path, &metadata)?;
         let names: Vec<_> = metadata.schema().fields().iter().map(|f| f.name().clone()).collect();
         let fields = columns.find(path, &names)?;
         let schema = schema_to_read(path, metadata.schema(), &fields)?;
         let options = ArrowReaderOptions::new().with_schema(Arc::new(schema));
-        let metadata = ArrowReaderMetadata::try_new(metadata.metadata().clone(), options).map_err(damaged)?;
+        let metadata = guarded(path, || ArrowReaderMetadata::try_new(metadata.metadata().clone(), options))?;
         let mut rows = 0;
         let mut first_rows = Vec::new();
         for group in metadata.metadata().row_groups() {
@@ -70,8 +70,8 @@ impl ParquetFile {
         let order = self.order();
         let mut row = self.first_rows[chunk] + 1;
         let mut rows = Rows::default();
-        for batch in self.batches(chunk, &self.fields)? {
-            let batch = batch.map_err(|e| not_parquet(&self.path, &e.to_string()))?;
+        let mut batches = self.batches(chunk, &self.fields)?;
+        while let Some(batch) = self.next(&mut batches)? {
             push_batch(&batch, &order, &mut rows)
                 .map_err(|(i, finding)| Place::row(&self.path, row + i as u64).error(finding))?;
             row += batch.num_rows() as u64;
@@ -87,8 +87,8 @@ impl ParquetFile {
     pub fn locate(&self, chunk: usize, row: usize) -> Result<(Place, String)> {
         let place = Place::row(&self.path, self.first_rows[chunk] + row as u64 + 1);
         let mut left = row;
-        for batch in self.batches(chunk, &self.fields[..1])? {
-            let batch = batch.map_err(|e| not_parquet(&self.path, &e.to_string()))?;
+        let mut batches = self.batches(chunk, &self.fields[..1])?;
+        while let Some(batch) = self.next(&mut batches)? {
             if left < batch.num_rows() {
                 return Ok((place, text_at(batch.column(0), left)));
             }
@@ -103,7 +103,11 @@ impl ParquetFile {
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
         let columns = ProjectionMask::roots(builder.parquet_schema(), fields.iter().copied());
         let builder = builder.with_row_groups(vec![chunk]).with_projection(columns).with_batch_size(BATCH);
-        builder.build().map_err(|e| failed(&self.path, e))
+        guarded(&self.path, || builder.build())
+    }
+
+    fn next(&self, batches: &mut ParquetRecordBatchReader) -> Result<Option<RecordBatch>> {
+        guarded(&self.path, || Ok(batches.next().transpose()?))
     }
 
     /// Where the six fields stand among the columns of a batch, which come in the order of the file.
@@ -112,6 +116,19 @@ impl ParquetFile {
         read.sort_unstable();
         read.dedup();
         self.fields.map(|field| read.partition_point(|&f| f < field))
+    }
+}
+
+/// Columns must lie where a file can have them.
+fn check_offsets(path: &Path, metadata: &ArrowReaderMetadata) -> Result<()> {
+    let columns = metadata.metadata().row_groups().iter().flat_map(|group| group.columns());
+    let is_bad = |column: &parquet::file::metadata::ColumnChunkMetaData| {
+        let start = column.dictionary_page_offset().unwrap_or(0).min(column.data_page_offset());
+        start < 0 || column.compressed_size() < 0
+    };
+    match columns.into_iter().any(is_bad) {
+        true => Err(not_parquet(path, "a column has a negative place or length")),
+        false => Ok(()),
     }
 }
 

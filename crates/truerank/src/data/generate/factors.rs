@@ -11,8 +11,12 @@ pub(super) const FIELDS: usize = 4;
 /// Factors of a query.
 pub(super) const QUERY_FACTORS: usize = 3;
 
-/// Factors of a document: the match of each field, then quality, popularity, freshness.
-pub(super) const DOCUMENT_FACTORS: usize = FIELDS + 3;
+/// Small signals of a document that count a little each. Together they count as much as the fields, but it takes many
+/// judged documents to learn them: a ranker trained on few lacks them.
+const SIGNALS: usize = 16;
+
+/// Factors of a document: the match of each field, then quality, popularity, freshness, then the small signals.
+pub(super) const DOCUMENT_FACTORS: usize = FIELDS + 3 + SIGNALS;
 
 /// How many documents queries have: log-normal around a median, cut at the ends.
 pub(super) struct Sizes {
@@ -58,11 +62,13 @@ impl DocumentFactors {
 /// How much each part counts in the utility of a document.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Mix {
-    /// What a linear function of the factors explains.
-    pub linear: f32,
-    /// What only a curved one does: which field matters depends on the query, spam spoils matches, fields add up less
-    /// than their sum.
-    pub curved: f32,
+    /// The small signals: linear in the factors.
+    pub signals: f32,
+    /// Fields and quality: mostly linear, but which field matters depends on the query, fields add up to less than
+    /// their sum, and bad pages spoil matches.
+    pub fields: f32,
+    /// Products of factors, of which a linear ranker sees nothing.
+    pub products: f32,
     /// How well the query is served at all; the same for all its documents.
     pub query: f32,
     /// What no feature explains.
@@ -72,14 +78,22 @@ pub(super) struct Mix {
 impl Mix {
     pub fn utility(&self, query: &QueryFactors, document: &DocumentFactors, random: &mut Random) -> f32 {
         let [kind, news, served] = query.0;
-        let [title, body, anchors, address, quality, popularity, freshness] = document.0;
-        let linear = 0.6 * title + 0.5 * body + 0.3 * anchors + 0.2 * address + 0.4 * quality + 0.3 * popularity;
-        let gate = 1.0 / (1.0 + (-2.0 * kind).exp());
-        let by_kind = gate * (address + anchors) - (1.0 - gate) * (body - 0.5 * popularity);
-        let conjunction = title.min(body) + quality.min(title);
+        let [title, body, anchors, address, quality, popularity, freshness, ..] = document.0;
+        // Half of the small signals speak for a document, half against it.
+        let signs = [1.0, -1.0].iter().cycle();
+        let signals: f32 = document.0[FIELDS + 3..].iter().zip(signs).map(|(signal, sign)| signal * sign).sum();
+        let one_page = 1.0 / (1.0 + (-2.0 * kind).exp());
+        let by_kind = one_page * (address + anchors) - (1.0 - one_page) * (body - 0.5 * popularity);
+        let together = title.min(body) + quality.min(title);
         let spoiled = if quality < -1.0 { -1.0 } else { 0.0 };
-        let curved = 0.6 * by_kind + 0.5 * conjunction + spoiled + 0.4 * news.max(0.0) * freshness;
+        let fields = 0.6 * by_kind + 0.5 * together + spoiled + 0.4 * news.max(0.0) * freshness;
+        let products = title * quality + body * freshness + anchors * popularity;
+        // A few documents are far better than anything about them shows.
         let noise = normal(random) + if random.random::<f32>() < 0.02 { 2.0 } else { 0.0 };
-        self.linear * linear + self.curved * curved + self.query * served + self.unexplained * noise
+        self.signals * signals
+            + self.fields * fields
+            + self.products * products
+            + self.query * served
+            + self.unexplained * noise
     }
 }

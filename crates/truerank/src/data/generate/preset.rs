@@ -77,8 +77,8 @@ impl Generator {
             median_docs: 20.0,
             most_docs: 139,
             grade_shares: YAHOO_GRADES,
-            feature_noise: 0.5,
-            mix: Mix { linear: 1.0, curved: 1.0, query: 0.8, unexplained: 2.7 },
+            feature_noise: 0.8,
+            mix: Mix { signals: 0.8, fields: 1.9, products: 0.0, query: 0.8, unexplained: 3.2 },
             seed: 1,
         };
         match preset {
@@ -93,7 +93,10 @@ impl Generator {
                 grade_shares: BAIDU_GRADES,
                 ..small
             },
-            Preset::Hard => Generator { mix: Mix { linear: 0.3, curved: 1.5, query: 0.6, unexplained: 0.5 }, ..small },
+            Preset::Hard => Generator {
+                mix: Mix { signals: 0.4, fields: 0.5, products: 1.5, query: 0.8, unexplained: 1.5 },
+                ..small
+            },
         }
     }
 
