@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{completions, count, demo, evaluate, generate, relevance, score, simulate, train};
+use crate::commands::{completions, convert, count, demo, evaluate, generate, relevance, score, simulate, train};
 
 /// Learns what people find relevant from what they clicked, for every kind of searcher.
 #[derive(Parser)]
@@ -44,5 +44,6 @@ pub enum Command {
     Train(train::Train),
     Evaluate(evaluate::Evaluate),
     Score(score::Score),
+    Convert(convert::Convert),
     Completions(completions::Completions),
 }

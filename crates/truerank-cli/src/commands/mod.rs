@@ -2,6 +2,7 @@
 
 mod common;
 pub mod completions;
+pub mod convert;
 pub mod count;
 pub mod demo;
 pub mod evaluate;
@@ -31,6 +32,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
         Command::Train(command) => command.run(&progress),
         Command::Evaluate(command) => command.run(&progress),
         Command::Score(command) => command.run(&progress),
+        Command::Convert(command) => command.run(&progress),
         Command::Completions(command) => command.run(),
     }
 }
