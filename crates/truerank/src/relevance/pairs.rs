@@ -33,6 +33,10 @@ pub struct QueryPairs {
 ///
 /// The click at a rarely examined position counts more; the missing click at such a position counts less. What
 /// remains for the loss is the discount of the current ranks, so nothing of a session is needed in training.
+///
+/// In expectation the pair counts `γ_i·θ̄(k_j)·(1 − θ̄(k_j)γ_j)`. That puts relevant documents first where a relevant
+/// document is certain to be clicked once examined (γ near 1). Where even good documents are often passed over, a
+/// missing click at the top says little but counts fully, and the lower of two equal documents wins.
 pub fn pair_weights(counts: &Counts, propensities: &Propensities) -> Result<PairWeights> {
     let examination = Examination::new(propensities, counts)?;
     let patterns = counts.patterns.as_ref().ok_or_else(|| {
@@ -91,7 +95,44 @@ fn add_page(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::{Pattern, SessionCount};
+    use crate::counts::{CountOptions, Pattern, SessionCount, count_log};
+    use crate::data::DatasetBuilder;
+    use crate::simulate::{ShownLists, Simulation};
+
+    /// Pair weights from simulated clicks on one query whose documents have these grades.
+    fn simulated(grades: &[u8], click_noise: f64) -> QueryPairs {
+        let data = DatasetBuilder {
+            features: vec![0.0; grades.len()],
+            feature_count: 1,
+            grades: Some(grades.to_vec()),
+            queries: Ids::numbered(1),
+            query_ends: vec![grades.len()],
+            docs: None,
+        };
+        let data = data.build().unwrap();
+        let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 10).unwrap()];
+        let settings = Simulation::new().sessions(100_000).query_sparsity(0.0).click_noise(click_noise);
+        let simulator = settings.prepare(&data, &lists).unwrap();
+        let (counts, _) = count_log(&simulator.log(), CountOptions { patterns: true }).unwrap();
+        pair_weights(&counts, &simulator.propensities()).unwrap().by_query.remove(0)
+    }
+
+    #[test]
+    fn certain_relevance_is_put_first_at_any_position() {
+        let pairs = simulated(&[0, 4, 0, 4], 0.0);
+        for (relevant, other) in [(1, 0), (1, 2), (3, 0), (3, 2)] {
+            assert!(pairs.weights[relevant * 4 + other] > 0.0);
+            assert_eq!(pairs.weights[other * 4 + relevant], 0.0);
+        }
+    }
+
+    #[test]
+    fn of_two_documents_often_passed_over_the_lower_one_wins() {
+        // Both are found relevant with probability .1 + .9·¼: nothing speaks for either, yet the weights do.
+        let pairs = simulated(&[1, 1], 0.1);
+        let (upper, lower) = (pairs.weights[1], pairs.weights[2]);
+        assert!(lower > 1.5 * upper, "{lower} and {upper}");
+    }
 
     #[test]
     fn hand_computed_pairs() {
