@@ -56,7 +56,6 @@ def awkward(moving_log):
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "parquet"])
 def test_counts_of_text_ids(awkward, ending, tmp_path):
     path = tmp_path / f"awkward.{ending}"
-    # Six users of fifteen share a name, so a (session, doc) stays unique while users merge.
     if ending == "parquet":
         awkward.to_parquet(path)
     else:
