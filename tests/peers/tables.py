@@ -13,7 +13,7 @@ def read_parquet(path):
 
 def notes(path):
     """The key-value metadata of a Parquet file, as text."""
-    metadata = pyarrow.parquet.read_schema(path).metadata or {}
+    metadata = pyarrow.parquet.read_metadata(path).metadata
     return {key.decode(): value.decode() for key, value in metadata.items()}
 
 

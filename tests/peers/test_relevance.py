@@ -1,7 +1,8 @@
 """Relevance weights: every estimator computed again with pandas, impression by impression, from its formula."""
 
+import json
+
 import numpy as np
-import pandas as pd
 import pytest
 from conftest import truerank
 from tables import notes, read_parquet, read_propensities
@@ -74,19 +75,25 @@ class Sessions:
         return rate / [expected_examination(query, k) for query, k in zip(pairs["query"], pairs["position"])]
 
 
-@pytest.fixture(scope="module", params=["log", "moving_log"])
-def case(request, tmp_path_factory):
+def weigh(path, folder):
     """A log as pandas sees it, and the folder of our weights."""
-    path = request.getfixturevalue(request.param)
     propensities = path.with_suffix(".propensities.json")
-    folder = tmp_path_factory.mktemp(request.param)
     truerank("count", path, "-o", folder / "counts")
-    truerank(
-        "relevance", folder / "counts", "--propensities", propensities, "--estimator", "all", "-o", folder / "weights"
-    )
+    options = ["--propensities", propensities, "--estimator", "all"]
+    truerank("relevance", folder / "counts", *options, "-o", folder / "weights")
     log = read_parquet(path)
     log["click"] = log["click"].astype(int)
-    return request.param, Sessions(log, propensities), folder / "weights"
+    return Sessions(log, propensities), folder / "weights"
+
+
+@pytest.fixture(scope="module")
+def fixed(log, tmp_path_factory):
+    return weigh(log, tmp_path_factory.mktemp("fixed"))
+
+
+@pytest.fixture(scope="module")
+def moving(moving_log, tmp_path_factory):
+    return weigh(moving_log, tmp_path_factory.mktemp("moving"))
 
 
 def read_weights(folder, estimator):
@@ -96,9 +103,10 @@ def read_weights(folder, estimator):
     return read_parquet(path), float(facts.get("truerank.beta", 0))
 
 
+@pytest.mark.parametrize("case", ["fixed", "moving"])
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-def test_weights_and_variance(case, estimator):
-    _, sessions, folder = case
+def test_weights_and_variance(case, estimator, request):
+    sessions, folder = request.getfixturevalue(case)
     ours, beta = read_weights(folder, estimator)
     ours = ours.sort_values(PAIR, ignore_index=True)
     theirs = sessions.weights(estimator, beta)
@@ -111,10 +119,8 @@ def test_weights_and_variance(case, estimator):
 
 
 @pytest.mark.parametrize("estimator", ["user-aware", "user-aware-smoothed"])
-def test_the_papers_form_on_fixed_rankings(case, estimator):
-    name, sessions, folder = case
-    if name != "log":
-        pytest.skip("documents move in this log")
+def test_the_papers_form_on_fixed_rankings(fixed, estimator):
+    sessions, folder = fixed
     ours, beta = read_weights(folder, estimator)
     theirs = sessions.papers_user_aware(beta)
     np.testing.assert_allclose(ours.sort_values(PAIR)["weight"], theirs, rtol=1e-9, atol=1e-9)
@@ -127,20 +133,17 @@ def test_text_ids_and_users_without_propensities(log, tmp_path):
     table["query"] = "q" + table["query"].astype(str)
     table["user"] = table["user"].map(lambda user: user if user <= 8 else 1000 + user)
     path = tmp_path / "some.parquet"
-    pd.DataFrame(table).to_parquet(path)
+    table.to_parquet(path)
     propensities = log.with_suffix(".propensities.json")
     truerank("count", path, "-o", tmp_path / "counts")
-    truerank(
-        "relevance", tmp_path / "counts", "--propensities", propensities, "--estimator", "ips-pbm",
-        "-o", tmp_path / "ips.parquet",
-    )  # fmt: skip
-    import json
-
+    options = ["--propensities", propensities, "--estimator", "ips-pbm"]
+    truerank("relevance", tmp_path / "counts", *options, "-o", tmp_path / "ips.parquet")
     document = json.loads(propensities.read_text())
     known = {row["user"]: row["examination"] for row in document["users"]}
     share = table.drop_duplicates("session")["user"].value_counts(normalize=True)
     average = sum(np.array(known.get(user, document["population"])) * part for user, part in share.items())
-    table["weight"] = table["click"] / average[table["position"] - 1] / table.groupby("query")["session"].transform("nunique")
+    sessions = table.groupby("query")["session"].transform("nunique")
+    table["weight"] = table["click"] / average[table["position"] - 1] / sessions
     theirs = table.groupby(PAIR, as_index=False)["weight"].sum()
     ours = read_parquet(tmp_path / "ips.parquet").sort_values(PAIR, ignore_index=True)
     np.testing.assert_allclose(ours["weight"], theirs["weight"], rtol=1e-9, atol=1e-9)
