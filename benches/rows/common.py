@@ -22,6 +22,10 @@ class Row:
     theirs: Callable[[], float]
 
 
+class AtLeast(float):
+    """The seconds of a peer that was stopped before it was done."""
+
+
 @dataclass
 class Result:
     row: Row
@@ -84,13 +88,16 @@ def spell(duration):
 
 def print_table(results, circumstances, quick):
     """The ratio is the peer's time over ours: above 1 we are faster."""
-    print(f"Measured {circumstances}; ratio = the peer's time / ours, median of the turns (least–most).\n")
+    print(f"Measured {circumstances}; ratio = the peer's time / ours, median of the turns (least–most).")
+    print("A peer marked ≥ was stopped before it reached the goal.\n")
     if quick:
         print("**Quick sizes: these numbers say nothing.**\n")
     print("| work | peer | ours | peer's | ratio | spread | target |")
     print("|---|---|---|---|---|---|---|")
     for result in results:
         ratios, row = result.ratios(), result.row
+        bound = "≥ " if any(isinstance(time, AtLeast) for time in result.theirs) else ""
         ours, theirs = (spell(statistics.median(times)) for times in (result.ours, result.theirs))
         spread = f"{min(ratios):.2f}–{max(ratios):.2f}"
-        print(f"| {row.work} | {row.peer} | {ours} | {theirs} | {statistics.median(ratios):.2f} | {spread} | {row.target} |")
+        cells = [row.work, row.peer, ours, bound + theirs, f"{bound}{statistics.median(ratios):.2f}", spread, row.target]
+        print(f"| {' | '.join(cells)} |")
