@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p truerank --example train_ranker -- data/ --model linear`
 //!
-//! Trains once to learn that value and the step where it is reached, then again up to there, timed. With `--target` the
-//! value is given instead.
+//! Trains once to learn that value and the step where it is reached, then again up to there, timed. With `--reached STEP`
+//! the step is known and only the timed training runs.
 
 use std::path::Path;
 use std::time::Instant;
@@ -28,16 +28,25 @@ fn main() -> truerank::Result<()> {
     if let Some(steps) = steps {
         trainer = trainer.steps(steps);
     }
-    let record = fit(&trainer, &data)?.record;
-    let best = record.validation.expect("there is validation data");
-    let target = optional("--target").map_or(best - MARGIN, |target| target.parse().expect("--target is a number"));
-    let reached = record.checks.iter().find(|check| check.validation.is_some_and(|value| value >= target));
-    let step = reached.expect("the target is at most the best value").step;
+    let step = match optional("--reached") {
+        Some(step) => step.parse().expect("--reached is a number"),
+        None => find_step(&trainer, &data)?,
+    };
     let trainer = trainer.steps(step);
     let start = Instant::now();
     fit(&trainer, &data)?;
-    println!("target {target:.6}, best {best:.6}, step {step}, {:.6} s", start.elapsed().as_secs_f64());
+    println!("step {step}, {:.6} s", start.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Prints the best validation value and the one to reach, and returns the first step that reaches it.
+fn find_step(trainer: &Trainer, data: &Splits) -> truerank::Result<usize> {
+    let record = fit(trainer, data)?.record;
+    let best = record.validation.expect("there is validation data");
+    let target = best - MARGIN;
+    println!("best {best:.6}, target {target:.6}");
+    let reached = record.checks.iter().find(|check| check.validation.is_some_and(|value| value >= target));
+    Ok(reached.expect("the best check reaches it").step)
 }
 
 fn fit(trainer: &Trainer, data: &Splits) -> truerank::Result<Ranker> {
