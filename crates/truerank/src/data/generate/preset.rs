@@ -111,4 +111,10 @@ impl Generator {
         self.queries = [train, validation, test];
         self
     }
+
+    /// How many features documents have. Queries, documents and grades do not depend on it.
+    pub fn features(mut self, count: usize) -> Self {
+        self.features = count;
+        self
+    }
 }

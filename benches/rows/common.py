@@ -1,0 +1,103 @@
+"""Runs both sides of a row in turn and tells the ratio."""
+
+import os
+import re
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+
+@dataclass
+class Row:
+    """One line of the table: two callables that return seconds."""
+
+    work: str
+    peer: str
+    target: str
+    ours: Callable[[], float]
+    theirs: Callable[[], float]
+
+
+class AtLeast(float):
+    """The seconds of a peer that was stopped before it was done."""
+
+
+@dataclass
+class Result:
+    row: Row
+    ours: list
+    theirs: list
+
+    def ratios(self):
+        return [theirs / ours for ours, theirs in zip(self.ours, self.theirs)]
+
+
+@dataclass
+class Setup:
+    folder: Path
+    root: Path
+    quick: bool
+    threads: int
+    repeats: int | None
+
+    def pick(self, full, quick):
+        return quick if self.quick else full
+
+    def run(self, *command):
+        """What a command prints."""
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, cwd=self.folder)
+        if done.returncode != 0:
+            sys.exit(f"error: {' '.join(map(str, command))}: {done.stderr}")
+        return done.stdout
+
+    def target(self):
+        return self.root / os.environ.get("CARGO_TARGET_DIR", "target") / "release"
+
+    def truerank(self, *arguments):
+        return self.run(self.target() / "truerank", "--quiet", "--threads", self.threads, *arguments)
+
+    def example(self, name, *arguments):
+        """What one of the library's examples prints."""
+        return self.run(self.target() / "examples" / name, *arguments)
+
+    def example_seconds(self, name, *arguments):
+        """The seconds that an example measured; their median where it measured several times."""
+        found = re.findall(r"([\d.]+) s\b", self.example(name, *arguments))
+        return statistics.median(map(float, found))
+
+    def measure(self, row):
+        """Both sides in turn, so that a busy moment hits both; the first turn warms up and does not count."""
+        repeats = self.repeats or self.pick(7, 2)
+        turns = [(row.ours(), row.theirs()) for _ in range(repeats + 1)][1:]
+        return Result(row, [ours for ours, _ in turns], [theirs for _, theirs in turns])
+
+
+def seconds(work):
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def spell(duration):
+    return f"{duration * 1000:.1f} ms" if duration < 1 else f"{duration:.2f} s"
+
+
+def print_table(results, circumstances, quick):
+    """The ratio is the peer's time over ours: above 1 we are faster."""
+    print(f"Measured {circumstances}; ratio = the peer's time / ours, median of the turns (least–most).")
+    print("A peer marked ≥ was stopped before it reached the goal.\n")
+    if quick:
+        print("**Quick sizes: these numbers say nothing.**\n")
+    print("| work | peer | ours | peer's | ratio | spread | target |")
+    print("|---|---|---|---|---|---|---|")
+    for result in results:
+        ratios, row = result.ratios(), result.row
+        bound = "≥ " if any(isinstance(time, AtLeast) for time in result.theirs) else ""
+        ours, theirs = (spell(statistics.median(times)) for times in (result.ours, result.theirs))
+        spread = f"{min(ratios):.2f}–{max(ratios):.2f}"
+        cells = [row.work, row.peer, ours, bound + theirs, f"{bound}{statistics.median(ratios):.2f}", spread, row.target]
+        print(f"| {' | '.join(cells)} |")

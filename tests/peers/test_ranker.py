@@ -1,0 +1,64 @@
+"""Ranker files: read with the safetensors package, and scores computed again with NumPy in double precision."""
+
+import json
+
+import numpy as np
+import pytest
+from conftest import truerank
+from safetensors import safe_open
+from tables import read_parquet, read_svmlight
+
+EPSILON = 1e-5
+
+
+def normalise(rows, gain, shift):
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    return centred / np.sqrt(rows.var(axis=1, keepdims=True) + EPSILON) * gain + shift
+
+
+def elu(values):
+    return np.where(values > 0, values, np.expm1(np.minimum(values, 0)))
+
+
+def forward(tensors, rows):
+    """Layer norm and a linear map in every layer, ELU between layers."""
+    layers = 1 + max(int(name.split(".")[1]) for name in tensors)
+    for number in range(layers):
+        norm, linear = f"layers.{number}.norm", f"layers.{number}.linear"
+        rows = rows if number == 0 else elu(rows)
+        rows = normalise(rows, tensors[f"{norm}.weight"], tensors[f"{norm}.bias"])
+        rows = rows @ tensors[f"{linear}.weight"].T + tensors[f"{linear}.bias"]
+    return rows[:, 0]
+
+
+def load(path):
+    with safe_open(path, framework="numpy") as file:
+        tensors = {name: file.get_tensor(name).astype(np.float64) for name in file.keys()}
+        return tensors, json.loads(file.metadata()["truerank"])
+
+
+def our_scores(data, ranker, folder):
+    """Scores in the order of the file."""
+    path = folder / "run.parquet"
+    truerank("score", data / "test.txt", "--ranker", ranker, "-o", path)
+    table = read_parquet(path).sort_values(["query", "doc"])
+    return table["score"].to_numpy(), table["query"].to_numpy()
+
+
+@pytest.mark.parametrize("model", ["linear", "mlp", "svm_rank"])
+def test_scores(data, model, request, tmp_path):
+    tensors, about = load(request.getfixturevalue(model))
+    _, queries, features = read_svmlight(data / "test.txt", about["features"])
+    features = features.astype(np.float64)
+    expected = features @ tensors["weight"] + tensors["bias"] if "weight" in tensors else forward(tensors, features)
+    scores, our_queries = our_scores(data, request.getfixturevalue(model), tmp_path)
+    assert np.array_equal(queries, our_queries)
+    np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-4)
+    assert np.std(expected) > 0.01, "scores that are all alike would prove nothing"
+
+
+def test_metadata(mlp, data):
+    tensors, about = load(mlp)
+    assert (about["type"], about["version"], about["model"]) == ("truerank/ranker", 1, "mlp:32,16")
+    shapes = [tensors[f"layers.{number}.linear.weight"].shape for number in range(3)]
+    assert shapes == [(32, about["features"]), (16, 32), (1, 16)]
