@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use truerank::counts::{CountOptions, count_files};
+use truerank::counts::{CountOptions, count_files, is_counts_file};
+use truerank::files::check_folder;
 use truerank::log::Columns;
 
 use crate::output::{Table, print, print_json, thousands};
@@ -45,6 +46,7 @@ pub struct Count {
 impl Count {
     pub fn run(self, progress: &Shown) -> Result<()> {
         let columns = parse_columns(&self.column)?;
+        check_folder(&self.output, is_counts_file)?;
         let options = CountOptions { patterns: self.patterns };
         let (counts, summary) = count_files(&self.logs, &columns, options, progress)?;
         counts.write(&self.output)?;

@@ -6,9 +6,8 @@ use anyhow::Result;
 use serde_json::json;
 use truerank::data::Dataset;
 use truerank::evaluate::{EmptyQueries, Evaluation, Evaluator, Measure, TTest, paired_t_test};
-use truerank::ranker::Ranker;
 
-use super::common::{ReadArguments, read_file};
+use super::common::{LoadedRanker, ReadArguments, read_file};
 use crate::output::{Table, measure, print, print_json, thousands};
 use crate::progress::Shown;
 
@@ -66,12 +65,13 @@ enum Empty {
 
 impl Evaluate {
     pub fn run(self, progress: &Shown) -> Result<()> {
-        let ranker = Ranker::load(&self.ranker)?;
+        let ranker = LoadedRanker::load(&self.ranker)?;
+        let other = self.against.as_deref().map(LoadedRanker::load).transpose()?;
         let data = read_file(&self.data, &self.reading, progress)?;
         let evaluator = self.evaluator();
-        let evaluation = evaluator.evaluate(&data, &ranker.score(&data)?)?;
-        let against = match &self.against {
-            Some(path) => Some(evaluator.evaluate(&data, &Ranker::load(path)?.score(&data)?)?),
+        let evaluation = evaluator.evaluate(&data, &ranker.score(&data, &self.data)?)?;
+        let against = match other {
+            Some(other) => Some(evaluator.evaluate(&data, &other.score(&data, &self.data)?)?),
             None => None,
         };
         progress.finish();

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use truerank::data::{Dataset, DatasetFormat, Generator, Preset, write_splits};
+use truerank::data::{Dataset, DatasetFormat, Generator, Preset, is_part_file, write_splits};
+use truerank::files::check_folder;
 
 use crate::output::{Table, print, thousands};
 use crate::progress::Shown;
@@ -43,6 +44,7 @@ pub enum Format {
 
 impl Generate {
     pub fn run(self, progress: &Shown) -> Result<()> {
+        check_folder(&self.output, is_part_file)?;
         progress.say(&format!("generating {} …", self.preset));
         let splits = Generator::preset(self.preset).seed(self.seed).generate()?;
         let format = match self.format {

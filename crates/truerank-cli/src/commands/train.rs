@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde_json::json;
 use truerank::counts::Counts;
 use truerank::data::{Dataset, Splits};
 use truerank::evaluate::{Evaluator, Measure};
 use truerank::experiment::production_ranker;
+use truerank::files::check_file;
 use truerank::network::{Architecture, Optimizer};
 use truerank::propensity::Propensities;
 use truerank::ranker::{
@@ -15,7 +16,7 @@ use truerank::ranker::{
 };
 use truerank::relevance::{Relevance, pair_weights};
 
-use super::common::DataArguments;
+use super::common::{DataArguments, together};
 use crate::output::{Table, measure, print, print_json, thousands};
 use crate::progress::Shown;
 
@@ -113,6 +114,7 @@ pub struct Train {
 
 impl Train {
     pub fn run(self, progress: &Shown) -> Result<()> {
+        check_file(&self.output)?;
         let data = self.data.read_splits(progress)?;
         let (mut ranker, unmatched) = match self.model.as_str() {
             "svm-rank" => (self.train_svm(&data.train, progress)?, Unmatched::default()),
@@ -137,12 +139,15 @@ impl Train {
     fn train_network(&self, model: Architecture, data: &Splits, progress: &Shown) -> Result<(Ranker, Unmatched)> {
         let (train, trainer) = (&data.train, self.trainer(model)?);
         if let Some(path) = &self.relevance {
-            let (lists, unmatched) = TrainingLists::from_relevance(train, &Relevance::read(path)?)?;
+            let (lists, unmatched) = TrainingLists::from_relevance(train, &Relevance::read(path)?)
+                .with_context(|| together(path, &self.data.data))?;
             return Ok((self.fit(&trainer, (&lists).into(), data, progress)?, unmatched));
         }
         if let (Some(counts), Some(propensities)) = (&self.pairs, &self.propensities) {
-            let pairs = pair_weights(&Counts::read(counts)?, &Propensities::read(propensities)?)?;
-            let (pairs, unmatched) = TrainingPairs::from_pair_weights(train, &pairs)?;
+            let pairs = pair_weights(&Counts::read(counts)?, &Propensities::read(propensities)?)
+                .with_context(|| together(counts, propensities))?;
+            let (pairs, unmatched) =
+                TrainingPairs::from_pair_weights(train, &pairs).with_context(|| together(counts, &self.data.data))?;
             return Ok((self.fit(&trainer, (&pairs).into(), data, progress)?, unmatched));
         }
         let lists = TrainingLists::from_grades(train, self.data.reading.max_grade, None)?;
