@@ -14,13 +14,14 @@ use crate::progress::Shown;
 /// Count a click log: how often each user saw and clicked each document at each position
 #[derive(clap::Args)]
 #[command(after_help = "\
-A log has one row per shown document: session, user, query, doc, position (from 1), click (0 or 1).
-Other columns are ignored, and rows may stand in any order.
+A log has one row per shown document, in columns session, user, query, doc,
+position (from 1) and click (0 or 1). Other columns are ignored, and rows may
+stand in any order.
 
 Examples:
   truerank count clicks.parquet -o counts/
-  truerank count monday.csv.gz tuesday.csv.gz --column user=client_id --column position=rank -o counts/
-  truerank count clicks.parquet --patterns -o counts/      (for the PRS loss)")]
+  truerank count clicks.parquet --patterns -o counts/      (for the PRS loss)
+  truerank count monday.csv.gz tuesday.csv.gz --column user=client_id -o counts/")]
 pub struct Count {
     /// Log files: .parquet, .csv or .tsv, text also .gz or .zst
     #[arg(required = true, value_name = "LOG")]

@@ -20,7 +20,7 @@ pub struct Generate {
     #[arg(long, default_value_t = Preset::Small)]
     preset: Preset,
 
-    /// Form of the files: text (LETOR/SVMlight) or parquet
+    /// Form of the files; text is LETOR/SVMlight
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 
@@ -36,9 +36,8 @@ pub struct Generate {
 /// How data sets are written.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum Format {
-    /// LETOR/SVMlight text.
+    // Comments of another kind would turn the whole help into its long form.
     Text,
-    /// Parquet.
     Parquet,
 }
 

@@ -20,9 +20,10 @@ use crate::progress::Shown;
 /// Simulate a click log: users who differ in what they search and how far down they look
 #[derive(clap::Args)]
 #[command(after_help = "\
-The training queries' documents are ordered by a production ranker, an SVM-rank trained on 1 % of the
-queries; the first 10 are shown. Beside the log (or counts) OUTPUT it writes OUTPUT's name with
-.propensities.json: the true examination probabilities of every user.
+The training queries' documents are ordered by a production ranker, an SVM-rank
+trained on 1 % of the queries; the first 10 are shown. The true examination
+probabilities of every user go beside the log: those of clicks.parquet are in
+clicks.propensities.json.
 
 Examples:
   truerank simulate data/ --sessions 1000000 --users 10 --seed 1 -o clicks.parquet

@@ -28,7 +28,8 @@ What it learns from:
   --pairs COUNTS --propensities P   click patterns of `truerank count --patterns`, by the PRS loss
   neither                           the human grades of the training part
 
-The parameters with the best validation value are kept; validation uses the grades of the vali part.
+The parameters with the best validation value are kept; validation uses the
+grades of the vali part.
 
 Examples:
   truerank train data/ --relevance relevance.parquet -o ranker.safetensors
@@ -59,7 +60,7 @@ pub struct Train {
     #[arg(long)]
     optimizer: Option<String>,
 
-    /// Most steps [default: 1000, or 200 for lbfgs]
+    /// Steps at most [default: 1000, or 200 for lbfgs]
     #[arg(long)]
     steps: Option<usize>,
 
@@ -68,7 +69,7 @@ pub struct Train {
     batch: usize,
 
     /// Size of steps
-    #[arg(long, default_value_t = 0.01)]
+    #[arg(long, default_value_t = 0.01, value_name = "RATE")]
     learning_rate: f32,
 
     /// Norm to which longer gradients are cut
@@ -115,15 +116,25 @@ pub struct Train {
 impl Train {
     pub fn run(self, progress: &Shown) -> Result<()> {
         check_file(&self.output)?;
+        let network = self.network()?;
         let data = self.data.read_splits(progress)?;
-        let (mut ranker, unmatched) = match self.model.as_str() {
-            "svm-rank" => (self.train_svm(&data.train, progress)?, Unmatched::default()),
-            model => self.train_network(model.parse()?, &data, progress)?,
+        let (mut ranker, unmatched) = match network {
+            None => (self.train_svm(&data.train, progress)?, Unmatched::default()),
+            Some(model) => self.train_network(model, &data, progress)?,
         };
         ranker.record.notes.push(("source".to_string(), self.source()));
         ranker.save(&self.output)?;
         progress.finish();
         self.report(&ranker, unmatched)
+    }
+
+    /// The network to train, none for SVM-rank.
+    fn network(&self) -> Result<Option<Architecture>> {
+        match self.model.split(':').next() {
+            Some("linear" | "mlp") => Ok(Some(self.model.parse()?)),
+            _ if self.model == "svm-rank" => Ok(None),
+            _ => bail!("--model is '{}', but should be linear, mlp, mlp:SIZE,SIZE,… or svm-rank", self.model),
+        }
     }
 
     fn train_svm(&self, train: &Dataset, progress: &Shown) -> Result<Ranker> {
@@ -195,8 +206,8 @@ impl Train {
     fn source(&self) -> String {
         let name = |path: &PathBuf| path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         match (&self.relevance, &self.pairs) {
-            (Some(path), _) => format!("relevance {}", name(path)),
-            (_, Some(path)) => format!("click pairs {}", name(path)),
+            (Some(path), _) => format!("weights in {}", name(path)),
+            (_, Some(path)) => format!("click pairs in {}", name(path)),
             _ => "human grades".to_string(),
         }
     }
@@ -222,7 +233,7 @@ impl Train {
             table.row(["documents not in the data, left out".to_string(), thousands(unmatched.docs as u64)]);
         }
         table.row(["method".to_string(), record.method.clone()]);
-        table.row(["best of steps".to_string(), format!("{} of {}", record.best_step, record.steps)]);
+        table.row(["best step".to_string(), format!("{} of {}", record.best_step, record.steps)]);
         if let Some(value) = record.validation {
             table.row([format!("validation {}", self.validation), measure(value.abs())]);
         }
