@@ -216,7 +216,7 @@ fn bad_data_sets() {
                 "convert relevance.parquet -o OUT.txt",
                 &["relevance.parquet: is a truerank/relevance file, but a truerank/dataset file is expected"],
             ),
-            ("simulate data/test.txt -o OUT.csv", &["data/test.txt: ", "folder"]),
+            ("simulate data/test.txt -o OUT.csv", &["data/test.txt: is a file, but a folder is expected here"]),
             ("simulate nowhere -o OUT.csv", &["nowhere: no such file or folder"]),
             ("simulate leak -o OUT.csv", &["leak: query 2 is in train.txt and in vali.txt"]),
             ("simulate part -o OUT.csv", &["part: has no vali part", "vali.txt"]),
@@ -228,6 +228,7 @@ fn bad_data_sets() {
 fn files_that_do_not_fit_together() {
     let sandbox = prepared();
     sandbox.write("wide.txt", "1 qid:1 1:1 2:1 3:1\n");
+    sandbox.write("narrow.txt", "1 qid:1 1:1\n");
     sandbox.write("other/train.txt", "1 qid:77 1:1 2:1\n0 qid:77 1:0 2:0\n");
     sandbox.write("other/vali.txt", "1 qid:78 1:1 2:1\n");
     sandbox.write("other/test.txt", "1 qid:79 1:1 2:1\n");
@@ -248,7 +249,14 @@ fn files_that_do_not_fit_together() {
         &[
             (
                 "score wide.txt --ranker ranker.st -o OUT.trec",
-                &["ranker.st with wide.txt: ", "trained on 2 features", "has 3"],
+                &[
+                    "ranker.st with wide.txt: ",
+                    "trained on 2 features, but the data set has 3; use data of the same kind",
+                ],
+            ),
+            (
+                "score narrow.txt --ranker ranker.st -o OUT.trec",
+                &["pass --features 2 if sparse text leaves out the last"],
             ),
             ("evaluate wide.txt --ranker ranker.st", &["ranker.st with wide.txt: ", "trained on 2 features"]),
             ("score data/test.txt --ranker text.st -o OUT.trec", &["text.st: is not a whole safetensors file"]),
@@ -336,7 +344,10 @@ fn wrong_values() {
                 &["'clicks' is not a measure; known are nDCG"],
             ),
             ("train data --validation accuracy -o OUT.st", &["'accuracy' is not a measure"]),
-            ("train data --model tree -o OUT.st", &["tree", "linear", "svm-rank"]),
+            (
+                "train data --model tree -o OUT.st",
+                &["--model is 'tree', but should be linear, mlp, mlp:SIZE,SIZE,… or svm-rank"],
+            ),
             ("train data --model mlp:0 -o OUT.st", &["hidden size"]),
             ("train data --optimizer newton -o OUT.st", &["newton", "adagrad"]),
             ("train data --learning-rate=-1 -o OUT.st", &["learning rate", "-1"]),
