@@ -354,6 +354,8 @@ fn wrong_values() {
             ("train data --batch 0 -o OUT.st", &["batch", "0"]),
             ("train data --steps 0 -o OUT.st", &["steps", "0"]),
             ("train data --check-every 0 -o OUT.st", &["check", "0"]),
+            ("train data --model svm-rank --steps 9 -o OUT.st", &["svm-rank is solved to a tolerance; leave out"]),
+            ("train data --cost 9 -o OUT.st", &["--share and --cost are for --model svm-rank, but the model is mlp"]),
             ("train data --model svm-rank --share 0 -o OUT.st", &["share", "0"]),
             ("train data --model svm-rank --cost 0 -o OUT.st", &["0"]),
             ("simulate data --sessions 0 -o OUT.csv", &["sessions", "at least 1, but is 0"]),

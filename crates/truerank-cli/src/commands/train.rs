@@ -7,7 +7,7 @@ use serde_json::json;
 use truerank::counts::Counts;
 use truerank::data::{Dataset, Splits};
 use truerank::evaluate::{Evaluator, Measure};
-use truerank::experiment::production_ranker;
+use truerank::experiment::labelled_share;
 use truerank::files::check_file;
 use truerank::network::{Architecture, Optimizer};
 use truerank::propensity::Propensities;
@@ -92,13 +92,13 @@ pub struct Train {
     #[arg(long, default_value = "nDCG@5", value_name = "MEASURE")]
     validation: Measure,
 
-    /// For svm-rank: share of labelled queries to learn from
-    #[arg(long, default_value_t = 1.0)]
-    share: f64,
+    /// For svm-rank: share of labelled queries to learn from [default: all]
+    #[arg(long)]
+    share: Option<f64>,
 
-    /// For svm-rank: cost of violated pairs
-    #[arg(long, default_value_t = 10.0)]
-    cost: f64,
+    /// For svm-rank: cost of violated pairs; larger fits more closely [default: 1]
+    #[arg(long)]
+    cost: Option<f64>,
 
     /// The same seed gives the same ranker
     #[arg(long, default_value_t = 1)]
@@ -131,19 +131,30 @@ impl Train {
     /// The network to train, none for SVM-rank.
     fn network(&self) -> Result<Option<Architecture>> {
         match self.model.split(':').next() {
+            Some("linear" | "mlp") if self.share.is_some() || self.cost.is_some() => {
+                bail!("--share and --cost are for --model svm-rank, but the model is {}", self.model)
+            }
             Some("linear" | "mlp") => Ok(Some(self.model.parse()?)),
-            _ if self.model == "svm-rank" => Ok(None),
+            _ if self.model == "svm-rank" => self.check_svm().map(|()| None),
             _ => bail!("--model is '{}', but should be linear, mlp, mlp:SIZE,SIZE,… or svm-rank", self.model),
         }
     }
 
-    fn train_svm(&self, train: &Dataset, progress: &Shown) -> Result<Ranker> {
+    fn check_svm(&self) -> Result<()> {
         if self.relevance.is_some() || self.pairs.is_some() {
             bail!("svm-rank learns from human grades; leave out --relevance and --pairs, or choose linear or mlp");
         }
+        if self.optimizer.is_some() || self.steps.is_some() || self.patience.is_some() {
+            bail!("svm-rank is solved to a tolerance; leave out --optimizer, --steps and --patience");
+        }
+        Ok(())
+    }
+
+    fn train_svm(&self, train: &Dataset, progress: &Shown) -> Result<Ranker> {
+        let trainer = self.cost.map_or(SvmRank::new(), |cost| SvmRank::new().c(cost));
         match self.share {
-            1.0 => Ok(SvmRank::new().c(self.cost).fit(train, progress)?),
-            share => Ok(production_ranker(train, share, self.seed, progress)?),
+            None => Ok(trainer.fit(train, progress)?),
+            Some(share) => Ok(trainer.fit(&labelled_share(train, share, self.seed)?, progress)?),
         }
     }
 
