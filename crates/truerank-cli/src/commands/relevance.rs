@@ -78,9 +78,9 @@ impl Relevance {
         let smoothing = match self.beta.as_str() {
             "auto" => Smoothing::LeastError,
             "likelihood" => Smoothing::Likelihood,
-            number => match number.parse() {
-                Ok(beta) => Smoothing::Fixed(beta),
-                Err(_) => bail!("--beta is '{number}', but should be auto, likelihood or a number"),
+            number => match number.parse::<f64>() {
+                Ok(beta) if beta >= 0.0 && beta.is_finite() => Smoothing::Fixed(beta),
+                _ => bail!("--beta is '{number}', but should be auto, likelihood or a number from 0"),
             },
         };
         let with_rule = |estimator| match estimator {

@@ -188,7 +188,9 @@ impl Train {
         if let Some(name) = &self.optimizer {
             trainer = trainer.method(match name.as_str() {
                 "lbfgs" => Method::Lbfgs,
-                name => Method::Batches(name.parse::<Optimizer>()?),
+                name => Method::Batches(name.parse::<Optimizer>().or_else(|_| {
+                    bail!("--optimizer is '{name}', but should be lbfgs, adagrad, adam, sgd or like sgd:0.9")
+                })?),
             });
         }
         if let Some(steps) = self.steps {

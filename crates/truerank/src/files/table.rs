@@ -223,7 +223,13 @@ pub fn failed(path: &Path, error: parquet::errors::ParquetError) -> Error {
 
 /// The error for a file that is damaged or no Parquet.
 pub fn not_parquet(path: &Path, cause: &str) -> Error {
-    let cause = cause.strip_prefix("Parquet error: ").unwrap_or(cause).replace('\n', " ");
+    // The decoder's errors wrap each other.
+    let wrappers = ["Parquet error: ", "Parquet argument error: ", "External: ", "EOF: ", "Invalid Parquet file. "];
+    let mut cause = cause;
+    while let Some(inner) = wrappers.iter().find_map(|wrapper| cause.strip_prefix(wrapper)) {
+        cause = inner;
+    }
+    let cause = cause.replace('\n', " ");
     Error::input(path, format!("is not a complete Parquet file ({cause}); write or fetch it again"))
 }
 
