@@ -12,13 +12,16 @@ pub struct Arguments {
     pub command: Command,
 
     /// Threads to use [default: one per core]; results do not depend on it
-    #[arg(long, global = true, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, global = true, display_order = LAST, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
 
     /// No progress, only results and errors
-    #[arg(long, short, global = true)]
+    #[arg(long, short, global = true, display_order = LAST)]
     pub quiet: bool,
 }
+
+/// After the options of the subcommand itself.
+const LAST: usize = 900;
 
 const WAY: &str = "\
 The way from data to a ranker, each step reading what the one before wrote:
@@ -29,6 +32,7 @@ The way from data to a ranker, each step reading what the one before wrote:
   truerank relevance counts/ --propensities clicks.propensities.json -o relevance.parquet
   truerank train     data/ --relevance relevance.parquet -o ranker.safetensors
   truerank evaluate  data/test.txt --ranker ranker.safetensors
+  truerank score     data/test.txt --ranker ranker.safetensors -o run.trec
 
 `truerank demo` goes all the way by itself and compares the estimators.
 Exit codes: 0 done, 2 an error.";

@@ -8,17 +8,40 @@ mod progress;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::ErrorKind;
+use truerank::files::table::panic_becomes_error;
 
 fn main() -> ExitCode {
-    let arguments = arguments::Arguments::parse();
+    say_damage_once();
+    let arguments = arguments::Arguments::try_parse().unwrap_or_else(|error| refuse(&error));
     match commands::run(arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            progress::say_error(&format!("error: {error:#}"));
             ExitCode::from(2)
         }
     }
+}
+
+/// A wrong value gets one line, as errors in files do; what is wrong with the options as such also gets their usage.
+fn refuse(error: &clap::Error) -> ! {
+    if error.kind() != ErrorKind::ValueValidation {
+        error.exit();
+    }
+    let text = error.render().to_string();
+    progress::say_error(text.lines().next().unwrap_or_default());
+    std::process::exit(2)
+}
+
+/// Panics that the library turns into an error about a damaged file are told as that error only.
+fn say_damage_once() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !panic_becomes_error() {
+            usual(panic);
+        }
+    }));
 }
 
 /// Whoever reads our output may stop early, as in `truerank evaluate … | head`.

@@ -1,6 +1,6 @@
 //! Shows progress: a bar with rate and time left on a terminal, plain lines elsewhere.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ impl Shown {
     pub fn say(&self, text: &str) {
         self.finish();
         if !matches!(self.kind, Kind::Quiet) {
-            eprintln!("{text}");
+            say_error(text);
         }
     }
 
@@ -57,7 +57,7 @@ impl Progress for Shown {
         self.finish();
         match self.kind {
             Kind::Quiet => {}
-            Kind::Lines => eprintln!("{what} …"),
+            Kind::Lines => say_error(&format!("{what} …")),
             Kind::Bars => {
                 let bar = ProgressBar::new(total).with_style(style()).with_prefix(what.to_string());
                 bar.enable_steady_tick(Duration::from_millis(200));
@@ -77,6 +77,11 @@ impl Progress for Shown {
             bar.set_message(text.to_string());
         }
     }
+}
+
+/// A line on standard error. If nobody reads it any more, as in `2>&1 | head`, that is no reason to stop.
+pub fn say_error(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
 }
 
 fn style() -> ProgressStyle {

@@ -53,6 +53,8 @@ impl Error {
 fn describe_io(cause: &std::io::Error) -> String {
     match cause.kind() {
         std::io::ErrorKind::NotFound => "no such file or folder".to_string(),
+        std::io::ErrorKind::NotADirectory => "is a file, but a folder is expected here".to_string(),
+        std::io::ErrorKind::IsADirectory => "is a folder, but a file is expected here".to_string(),
         std::io::ErrorKind::PermissionDenied => "permission denied".to_string(),
         std::io::ErrorKind::StorageFull => "the disk is full; nothing was changed".to_string(),
         _ => cause.to_string(),

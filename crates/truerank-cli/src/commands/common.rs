@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use truerank::data::{Dataset, ReadOptions, Splits, read_dataset, read_splits};
 use truerank::progress::Progress;
+use truerank::ranker::Ranker;
 
 use crate::progress::Shown;
 
@@ -56,4 +57,26 @@ impl DataArguments {
 pub fn read_file(path: &Path, reading: &ReadArguments, progress: &Shown) -> Result<Dataset> {
     progress.begin(&format!("reading {}", path.display()), 1);
     Ok(read_dataset(path, &reading.options())?)
+}
+
+/// The place of an error about two inputs that do not fit together.
+pub fn together(a: &Path, b: &Path) -> String {
+    format!("{} with {}", a.display(), b.display())
+}
+
+/// A ranker that knows its file.
+pub struct LoadedRanker<'a> {
+    path: &'a Path,
+    ranker: Ranker,
+}
+
+impl<'a> LoadedRanker<'a> {
+    pub fn load(path: &'a Path) -> Result<Self> {
+        Ok(LoadedRanker { path, ranker: Ranker::load(path)? })
+    }
+
+    /// The scores of documents that were read from `data_path`.
+    pub fn score(&self, data: &Dataset, data_path: &Path) -> Result<Vec<f32>> {
+        self.ranker.score(data).with_context(|| together(self.path, data_path))
+    }
 }

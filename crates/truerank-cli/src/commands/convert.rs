@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use truerank::data::write_dataset;
+use truerank::files::check_file;
 
 use super::common::{ReadArguments, read_file};
 use crate::output::{print, thousands};
@@ -29,6 +30,7 @@ pub struct Convert {
 
 impl Convert {
     pub fn run(self, progress: &Shown) -> Result<()> {
+        check_file(&self.output)?;
         let data = read_file(&self.data, &self.reading, progress)?;
         write_dataset(&data, &self.output)?;
         progress.finish();

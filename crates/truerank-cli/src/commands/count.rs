@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use truerank::counts::{CountOptions, count_files};
+use truerank::counts::{CountOptions, count_files, is_counts_file};
+use truerank::files::check_folder;
 use truerank::log::Columns;
 
 use crate::output::{Table, print, print_json, thousands};
@@ -13,13 +14,14 @@ use crate::progress::Shown;
 /// Count a click log: how often each user saw and clicked each document at each position
 #[derive(clap::Args)]
 #[command(after_help = "\
-A log has one row per shown document: session, user, query, doc, position (from 1), click (0 or 1).
-Other columns are ignored, and rows may stand in any order.
+A log has one row per shown document, in columns session, user, query, doc,
+position (from 1) and click (0 or 1). Other columns are ignored, and rows may
+stand in any order.
 
 Examples:
   truerank count clicks.parquet -o counts/
-  truerank count monday.csv.gz tuesday.csv.gz --column user=client_id --column position=rank -o counts/
-  truerank count clicks.parquet --patterns -o counts/      (for the PRS loss)")]
+  truerank count clicks.parquet --patterns -o counts/      (for the PRS loss)
+  truerank count monday.csv.gz tuesday.csv.gz --column user=client_id -o counts/")]
 pub struct Count {
     /// Log files: .parquet, .csv or .tsv, text also .gz or .zst
     #[arg(required = true, value_name = "LOG")]
@@ -45,6 +47,7 @@ pub struct Count {
 impl Count {
     pub fn run(self, progress: &Shown) -> Result<()> {
         let columns = parse_columns(&self.column)?;
+        check_folder(&self.output, is_counts_file)?;
         let options = CountOptions { patterns: self.patterns };
         let (counts, summary) = count_files(&self.logs, &columns, options, progress)?;
         counts.write(&self.output)?;

@@ -18,8 +18,9 @@ use crate::progress::Shown;
 /// Run the whole pipeline on generated data and compare all estimators
 #[derive(clap::Args)]
 #[command(after_help = "\
-Generates a data set, trains a production ranker on 1 % of the labels, simulates ten kinds of users who
-click on its lists, corrects the clicks in five ways, trains a ranker on each, and evaluates them all.
+Generates a data set, trains a production ranker on 1 % of the labels, simulates
+ten kinds of users who click on its lists, corrects the clicks in five ways,
+trains a ranker on each, and evaluates them all.
 
 Examples:
   truerank demo
@@ -38,7 +39,7 @@ pub struct Demo {
     #[arg(long, default_value = "mlp")]
     model: Architecture,
 
-    /// Most training steps for each ranker
+    /// Training steps at most, for each ranker
     #[arg(long, default_value_t = STEPS)]
     steps: usize,
 

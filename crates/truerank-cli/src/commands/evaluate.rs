@@ -6,21 +6,22 @@ use anyhow::Result;
 use serde_json::json;
 use truerank::data::Dataset;
 use truerank::evaluate::{EmptyQueries, Evaluation, Evaluator, Measure, TTest, paired_t_test};
-use truerank::ranker::Ranker;
 
-use super::common::{ReadArguments, read_file};
+use super::common::{LoadedRanker, ReadArguments, read_file};
 use crate::output::{Table, measure, print, print_json, thousands};
 use crate::progress::Shown;
 
 /// Evaluate a ranker on graded queries, alone or against another
 #[derive(clap::Args)]
 #[command(after_help = "\
-Ties in score keep the order of the file. The test is a paired two-sided t-test over queries.
+Ties in score keep the order of the file. With --against, p is that of a paired
+two-sided t-test over queries.
 
 Examples:
   truerank evaluate data/test.txt --ranker ranker.safetensors
   truerank evaluate data/test.txt --ranker a.safetensors --against b.safetensors
-  truerank evaluate data/test.txt --ranker a.safetensors --measure nDCG@10 --measure MAP --json --per-query")]
+  truerank evaluate data/test.txt --ranker a.safetensors --measure nDCG@10 --measure MAP
+  truerank evaluate data/test.txt --ranker a.safetensors --json --per-query")]
 pub struct Evaluate {
     /// Graded documents: LETOR/SVMlight text or Parquet
     data: PathBuf,
@@ -40,7 +41,7 @@ pub struct Evaluate {
     #[arg(long, value_name = "MEASURE")]
     measure: Vec<Measure>,
 
-    /// What a query without relevant documents scores
+    /// What a query without relevant documents scores: 0 as in the paper, 1, or nothing (it is left out)
     #[arg(long, value_enum, default_value_t = Empty::Zero)]
     empty: Empty,
 
@@ -56,22 +57,21 @@ pub struct Evaluate {
 /// What a query without relevant documents scores.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Empty {
-    /// 0, as in the paper.
+    // Comments of another kind would turn the whole help into its long form.
     Zero,
-    /// 1: no ranking could do better.
     One,
-    /// Nothing: it is left out.
     Skip,
 }
 
 impl Evaluate {
     pub fn run(self, progress: &Shown) -> Result<()> {
-        let ranker = Ranker::load(&self.ranker)?;
+        let ranker = LoadedRanker::load(&self.ranker)?;
+        let other = self.against.as_deref().map(LoadedRanker::load).transpose()?;
         let data = read_file(&self.data, &self.reading, progress)?;
         let evaluator = self.evaluator();
-        let evaluation = evaluator.evaluate(&data, &ranker.score(&data)?)?;
-        let against = match &self.against {
-            Some(path) => Some(evaluator.evaluate(&data, &Ranker::load(path)?.score(&data)?)?),
+        let evaluation = evaluator.evaluate(&data, &ranker.score(&data, &self.data)?)?;
+        let against = match other {
+            Some(other) => Some(evaluator.evaluate(&data, &other.score(&data, &self.data)?)?),
             None => None,
         };
         progress.finish();
@@ -110,19 +110,26 @@ impl Evaluate {
             }
             table.row(row);
         }
-        let empty = empty_queries(data);
-        let rule = match self.empty {
-            Empty::Zero => "score 0",
-            Empty::One => "score 1",
-            Empty::Skip => "are left out",
-        };
         format!(
-            "{}{} queries, {} documents; the {} queries without a relevant document {rule}\n",
+            "{}{} queries, {} documents; {}\n",
             table.render(),
             thousands(data.query_count() as u64),
             thousands(data.len() as u64),
-            thousands(empty as u64),
+            self.about_empty(empty_queries(data))
         )
+    }
+
+    fn about_empty(&self, count: usize) -> String {
+        let rule = match self.empty {
+            Empty::Zero => "scored 0",
+            Empty::One => "scored 1",
+            Empty::Skip => "left out",
+        };
+        match count {
+            0 => "all queries have a relevant document".to_string(),
+            1 => format!("1 query without a relevant document, {rule}"),
+            count => format!("{} queries without a relevant document, {rule}", thousands(count as u64)),
+        }
     }
 
     fn to_json(&self, data: &Dataset, evaluation: &Evaluation, against: Option<&Evaluation>) -> serde_json::Value {

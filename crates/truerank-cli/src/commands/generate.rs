@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use truerank::data::{Dataset, DatasetFormat, Generator, Preset, write_splits};
+use truerank::data::{Dataset, DatasetFormat, Generator, Preset, is_part_file, write_splits};
+use truerank::files::check_folder;
 
 use crate::output::{Table, print, thousands};
 use crate::progress::Shown;
@@ -19,7 +20,7 @@ pub struct Generate {
     #[arg(long, default_value_t = Preset::Small)]
     preset: Preset,
 
-    /// Form of the files: text (LETOR/SVMlight) or parquet
+    /// Form of the files; text is LETOR/SVMlight
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 
@@ -35,14 +36,14 @@ pub struct Generate {
 /// How data sets are written.
 #[derive(Clone, Copy, clap::ValueEnum)]
 pub enum Format {
-    /// LETOR/SVMlight text.
+    // Comments of another kind would turn the whole help into its long form.
     Text,
-    /// Parquet.
     Parquet,
 }
 
 impl Generate {
     pub fn run(self, progress: &Shown) -> Result<()> {
+        check_folder(&self.output, is_part_file)?;
         progress.say(&format!("generating {} …", self.preset));
         let splits = Generator::preset(self.preset).seed(self.seed).generate()?;
         let format = match self.format {

@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde_json::json;
 use truerank::counts::Counts;
+use truerank::files::{check_file, check_folder, write_folder};
 use truerank::propensity::Propensities;
 use truerank::relevance::{Estimator, Relevance as Weights, Smoothing, estimate};
 
+use super::common::together;
 use crate::output::{Table, measure, print, print_json, thousands};
 use crate::progress::Shown;
 
@@ -53,12 +55,17 @@ pub struct Relevance {
 impl Relevance {
     pub fn run(self, progress: &Shown) -> Result<()> {
         let estimators = self.estimators()?;
+        match self.estimator.as_str() {
+            "all" => check_folder(&self.output, is_weights_file)?,
+            _ => check_file(&self.output)?,
+        }
         let counts = Counts::read(&self.counts)?;
         let propensities = Propensities::read(&self.propensities)?;
         let all = estimators
             .into_iter()
-            .map(|estimator| Ok(estimate(&counts, &propensities, estimator)?))
-            .collect::<Result<Vec<Weights>>>()?;
+            .map(|estimator| estimate(&counts, &propensities, estimator))
+            .collect::<truerank::Result<Vec<Weights>>>()
+            .with_context(|| together(&self.counts, &self.propensities))?;
         match self.estimator.as_str() {
             "all" => write_all(&all, &self.output)?,
             _ => all[0].write(&self.output)?,
@@ -71,9 +78,9 @@ impl Relevance {
         let smoothing = match self.beta.as_str() {
             "auto" => Smoothing::LeastError,
             "likelihood" => Smoothing::Likelihood,
-            number => match number.parse() {
-                Ok(beta) => Smoothing::Fixed(beta),
-                Err(_) => bail!("--beta is '{number}', but should be auto, likelihood or a number"),
+            number => match number.parse::<f64>() {
+                Ok(beta) if beta >= 0.0 && beta.is_finite() => Smoothing::Fixed(beta),
+                _ => bail!("--beta is '{number}', but should be auto, likelihood or a number from 0"),
             },
         };
         let with_rule = |estimator| match estimator {
@@ -134,7 +141,12 @@ impl Summary {
 }
 
 fn write_all(all: &[Weights], folder: &Path) -> Result<()> {
-    Ok(truerank::files::write_folder(folder, |folder| {
+    Ok(write_folder(folder, is_weights_file, |folder| {
         all.iter().try_for_each(|weights| weights.write(&folder.join(format!("{}.parquet", weights.estimator))))
     })?)
+}
+
+/// Whether `--estimator all` writes a file of this name.
+fn is_weights_file(name: &str) -> bool {
+    Estimator::all().iter().any(|estimator| format!("{estimator}.parquet") == name)
 }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use truerank::evaluate::write_run;
-use truerank::ranker::Ranker;
+use truerank::files::check_file;
 
-use super::common::{ReadArguments, read_file};
+use super::common::{LoadedRanker, ReadArguments, read_file};
 use crate::output::{print, thousands};
 use crate::progress::Shown;
 
@@ -38,9 +38,11 @@ pub struct Score {
 
 impl Score {
     pub fn run(self, progress: &Shown) -> Result<()> {
-        let ranker = Ranker::load(&self.ranker)?;
+        check_file(&self.output)?;
+        let ranker = LoadedRanker::load(&self.ranker)?;
         let data = read_file(&self.data, &self.reading, progress)?;
-        write_run(&data, &ranker.score(&data)?, &self.tag, &self.output)?;
+        let scores = ranker.score(&data, &self.data)?;
+        write_run(&data, &scores, &self.tag, &self.output)?;
         progress.finish();
         let (documents, queries) = (thousands(data.len() as u64), thousands(data.query_count() as u64));
         print(&format!("ranked {documents} documents of {queries} queries\nwrote {}\n", self.output.display()))

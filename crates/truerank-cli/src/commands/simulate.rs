@@ -5,23 +5,25 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use rayon::prelude::*;
 use serde_json::json;
+use truerank::counts::is_counts_file;
 use truerank::data::{Dataset, Splits};
 use truerank::experiment::production_ranker;
+use truerank::files::{check_file, check_folder};
 use truerank::log::{Impression, LogWriter};
 use truerank::progress::Progress;
-use truerank::ranker::Ranker;
 use truerank::simulate::{ShownLists, Simulation, Simulator, paper_etas};
 
-use super::common::DataArguments;
+use super::common::{DataArguments, LoadedRanker};
 use crate::output::{Table, measure, print, print_json, thousands};
 use crate::progress::Shown;
 
 /// Simulate a click log: users who differ in what they search and how far down they look
 #[derive(clap::Args)]
 #[command(after_help = "\
-The training queries' documents are ordered by a production ranker, an SVM-rank trained on 1 % of the
-queries; the first 10 are shown. Beside the log (or counts) OUTPUT it writes OUTPUT's name with
-.propensities.json: the true examination probabilities of every user.
+The training queries' documents are ordered by a production ranker, an SVM-rank
+trained on 1 % of the queries; the first 10 are shown. The true examination
+probabilities of every user go beside the log: those of clicks.parquet are in
+clicks.propensities.json.
 
 Examples:
   truerank simulate data/ --sessions 1000000 --users 10 --seed 1 -o clicks.parquet
@@ -102,6 +104,7 @@ pub struct Simulate {
 
 impl Simulate {
     pub fn run(self, progress: &Shown) -> Result<()> {
+        self.check_output()?;
         let data = self.data.read_splits(progress)?;
         let lists = self.shown_lists(&data, progress)?;
         let simulator = self.settings()?.prepare(&data.train, &lists)?;
@@ -118,6 +121,14 @@ impl Simulate {
         simulator.propensities().write(&propensities)?;
         progress.finish();
         self.report(&clicks, &simulator, &propensities)
+    }
+
+    fn check_output(&self) -> Result<()> {
+        check_file(&propensities_path(&self.output))?;
+        match self.cells {
+            true => Ok(check_folder(&self.output, is_counts_file)?),
+            false => Ok(check_file(&self.output)?),
+        }
     }
 
     fn settings(&self) -> Result<Simulation> {
@@ -142,13 +153,17 @@ impl Simulate {
     fn shown_lists(&self, data: &Splits, progress: &Shown) -> Result<Vec<ShownLists>> {
         if self.logger.is_empty() {
             let ranker = production_ranker(&data.train, self.production_share, self.seed, progress)?;
-            return Ok(vec![self.lists_of(&ranker, &data.train)?]);
+            return Ok(vec![self.lists_of(&ranker.score(&data.train)?, &data.train)?]);
         }
-        self.logger.iter().map(|path| self.lists_of(&Ranker::load(path)?, &data.train)).collect()
+        let lists = |path: &PathBuf| {
+            let scores = LoadedRanker::load(path)?.score(&data.train, &self.data.data)?;
+            self.lists_of(&scores, &data.train)
+        };
+        self.logger.iter().map(lists).collect()
     }
 
-    fn lists_of(&self, ranker: &Ranker, data: &Dataset) -> Result<ShownLists> {
-        Ok(ShownLists::top(data, &ranker.score(data)?, self.length)?)
+    fn lists_of(&self, scores: &[f32], data: &Dataset) -> Result<ShownLists> {
+        Ok(ShownLists::top(data, scores, self.length)?)
     }
 
     /// Draws and writes the log a few pieces at a time, so that memory does not grow with it.

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde_json::json;
 use truerank::counts::Counts;
 use truerank::data::{Dataset, Splits};
 use truerank::evaluate::{Evaluator, Measure};
-use truerank::experiment::production_ranker;
+use truerank::experiment::labelled_share;
+use truerank::files::check_file;
 use truerank::network::{Architecture, Optimizer};
 use truerank::propensity::Propensities;
 use truerank::ranker::{
@@ -15,7 +16,7 @@ use truerank::ranker::{
 };
 use truerank::relevance::{Relevance, pair_weights};
 
-use super::common::DataArguments;
+use super::common::{DataArguments, together};
 use crate::output::{Table, measure, print, print_json, thousands};
 use crate::progress::Shown;
 
@@ -27,7 +28,8 @@ What it learns from:
   --pairs COUNTS --propensities P   click patterns of `truerank count --patterns`, by the PRS loss
   neither                           the human grades of the training part
 
-The parameters with the best validation value are kept; validation uses the grades of the vali part.
+The parameters with the best validation value are kept; validation uses the
+grades of the vali part.
 
 Examples:
   truerank train data/ --relevance relevance.parquet -o ranker.safetensors
@@ -58,7 +60,7 @@ pub struct Train {
     #[arg(long)]
     optimizer: Option<String>,
 
-    /// Most steps [default: 1000, or 200 for lbfgs]
+    /// Steps at most [default: 1000, or 200 for lbfgs]
     #[arg(long)]
     steps: Option<usize>,
 
@@ -67,7 +69,7 @@ pub struct Train {
     batch: usize,
 
     /// Size of steps
-    #[arg(long, default_value_t = 0.01)]
+    #[arg(long, default_value_t = 0.01, value_name = "RATE")]
     learning_rate: f32,
 
     /// Norm to which longer gradients are cut
@@ -90,13 +92,13 @@ pub struct Train {
     #[arg(long, default_value = "nDCG@5", value_name = "MEASURE")]
     validation: Measure,
 
-    /// For svm-rank: share of labelled queries to learn from
-    #[arg(long, default_value_t = 1.0)]
-    share: f64,
+    /// For svm-rank: share of labelled queries to learn from [default: all]
+    #[arg(long)]
+    share: Option<f64>,
 
-    /// For svm-rank: cost of violated pairs
-    #[arg(long, default_value_t = 10.0)]
-    cost: f64,
+    /// For svm-rank: cost of violated pairs; larger fits more closely [default: 1]
+    #[arg(long)]
+    cost: Option<f64>,
 
     /// The same seed gives the same ranker
     #[arg(long, default_value_t = 1)]
@@ -113,10 +115,12 @@ pub struct Train {
 
 impl Train {
     pub fn run(self, progress: &Shown) -> Result<()> {
+        check_file(&self.output)?;
+        let network = self.network()?;
         let data = self.data.read_splits(progress)?;
-        let (mut ranker, unmatched) = match self.model.as_str() {
-            "svm-rank" => (self.train_svm(&data.train, progress)?, Unmatched::default()),
-            model => self.train_network(model.parse()?, &data, progress)?,
+        let (mut ranker, unmatched) = match network {
+            None => (self.train_svm(&data.train, progress)?, Unmatched::default()),
+            Some(model) => self.train_network(model, &data, progress)?,
         };
         ranker.record.notes.push(("source".to_string(), self.source()));
         ranker.save(&self.output)?;
@@ -124,25 +128,48 @@ impl Train {
         self.report(&ranker, unmatched)
     }
 
-    fn train_svm(&self, train: &Dataset, progress: &Shown) -> Result<Ranker> {
+    /// The network to train, none for SVM-rank.
+    fn network(&self) -> Result<Option<Architecture>> {
+        match self.model.split(':').next() {
+            Some("linear" | "mlp") if self.share.is_some() || self.cost.is_some() => {
+                bail!("--share and --cost are for --model svm-rank, but the model is {}", self.model)
+            }
+            Some("linear" | "mlp") => Ok(Some(self.model.parse()?)),
+            _ if self.model == "svm-rank" => self.check_svm().map(|()| None),
+            _ => bail!("--model is '{}', but should be linear, mlp, mlp:SIZE,SIZE,… or svm-rank", self.model),
+        }
+    }
+
+    fn check_svm(&self) -> Result<()> {
         if self.relevance.is_some() || self.pairs.is_some() {
             bail!("svm-rank learns from human grades; leave out --relevance and --pairs, or choose linear or mlp");
         }
+        if self.optimizer.is_some() || self.steps.is_some() || self.patience.is_some() {
+            bail!("svm-rank is solved to a tolerance; leave out --optimizer, --steps and --patience");
+        }
+        Ok(())
+    }
+
+    fn train_svm(&self, train: &Dataset, progress: &Shown) -> Result<Ranker> {
+        let trainer = self.cost.map_or(SvmRank::new(), |cost| SvmRank::new().c(cost));
         match self.share {
-            1.0 => Ok(SvmRank::new().c(self.cost).fit(train, progress)?),
-            share => Ok(production_ranker(train, share, self.seed, progress)?),
+            None => Ok(trainer.fit(train, progress)?),
+            Some(share) => Ok(trainer.fit(&labelled_share(train, share, self.seed)?, progress)?),
         }
     }
 
     fn train_network(&self, model: Architecture, data: &Splits, progress: &Shown) -> Result<(Ranker, Unmatched)> {
         let (train, trainer) = (&data.train, self.trainer(model)?);
         if let Some(path) = &self.relevance {
-            let (lists, unmatched) = TrainingLists::from_relevance(train, &Relevance::read(path)?)?;
+            let (lists, unmatched) = TrainingLists::from_relevance(train, &Relevance::read(path)?)
+                .with_context(|| together(path, &self.data.data))?;
             return Ok((self.fit(&trainer, (&lists).into(), data, progress)?, unmatched));
         }
         if let (Some(counts), Some(propensities)) = (&self.pairs, &self.propensities) {
-            let pairs = pair_weights(&Counts::read(counts)?, &Propensities::read(propensities)?)?;
-            let (pairs, unmatched) = TrainingPairs::from_pair_weights(train, &pairs)?;
+            let pairs = pair_weights(&Counts::read(counts)?, &Propensities::read(propensities)?)
+                .with_context(|| together(counts, propensities))?;
+            let (pairs, unmatched) =
+                TrainingPairs::from_pair_weights(train, &pairs).with_context(|| together(counts, &self.data.data))?;
             return Ok((self.fit(&trainer, (&pairs).into(), data, progress)?, unmatched));
         }
         let lists = TrainingLists::from_grades(train, self.data.reading.max_grade, None)?;
@@ -161,7 +188,9 @@ impl Train {
         if let Some(name) = &self.optimizer {
             trainer = trainer.method(match name.as_str() {
                 "lbfgs" => Method::Lbfgs,
-                name => Method::Batches(name.parse::<Optimizer>()?),
+                name => Method::Batches(name.parse::<Optimizer>().or_else(|_| {
+                    bail!("--optimizer is '{name}', but should be lbfgs, adagrad, adam, sgd or like sgd:0.9")
+                })?),
             });
         }
         if let Some(steps) = self.steps {
@@ -190,8 +219,8 @@ impl Train {
     fn source(&self) -> String {
         let name = |path: &PathBuf| path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
         match (&self.relevance, &self.pairs) {
-            (Some(path), _) => format!("relevance {}", name(path)),
-            (_, Some(path)) => format!("click pairs {}", name(path)),
+            (Some(path), _) => format!("weights in {}", name(path)),
+            (_, Some(path)) => format!("click pairs in {}", name(path)),
             _ => "human grades".to_string(),
         }
     }
@@ -217,7 +246,7 @@ impl Train {
             table.row(["documents not in the data, left out".to_string(), thousands(unmatched.docs as u64)]);
         }
         table.row(["method".to_string(), record.method.clone()]);
-        table.row(["best of steps".to_string(), format!("{} of {}", record.best_step, record.steps)]);
+        table.row(["best step".to_string(), format!("{} of {}", record.best_step, record.steps)]);
         if let Some(value) = record.validation {
             table.row([format!("validation {}", self.validation), measure(value.abs())]);
         }

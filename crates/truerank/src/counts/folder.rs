@@ -71,6 +71,11 @@ impl Meta {
     }
 }
 
+/// Whether a folder of counts may hold a file of this name.
+pub fn is_counts_file(name: &str) -> bool {
+    ["cells.parquet", "sessions.parquet", "patterns.parquet", "meta.json"].contains(&name)
+}
+
 fn not_found(path: &Path) -> Error {
     Error::io(path, std::io::ErrorKind::NotFound.into())
 }
@@ -80,7 +85,7 @@ impl Counts {
     ///
     /// The bytes depend on the counts alone.
     pub fn write(&self, folder: &Path) -> Result<()> {
-        write_folder(folder, |folder| {
+        write_folder(folder, is_counts_file, |folder| {
             self.write_cells(&folder.join("cells.parquet"))?;
             self.write_sessions(&folder.join("sessions.parquet"))?;
             if let Some(patterns) = &self.patterns {

@@ -13,4 +13,5 @@ mod partition;
 
 pub use count::{CountOptions, LogSummary, count_files, count_log};
 pub use counter::Counter;
+pub use folder::is_counts_file;
 pub use model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};

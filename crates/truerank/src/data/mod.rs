@@ -12,6 +12,6 @@ pub use dataset::{Dataset, DatasetBuilder, Splits};
 pub use generate::{Generator, Preset};
 pub use options::ReadOptions;
 pub use parquet::{read_parquet, write_parquet};
-pub use splits::{DatasetFormat, read_dataset, read_splits, split_by_query, write_dataset, write_splits};
+pub use splits::{DatasetFormat, is_part_file, read_dataset, read_splits, split_by_query, write_dataset, write_splits};
 pub use svmlight::{read_svmlight, write_svmlight};
 pub use ultra::read_ultra;

@@ -5,5 +5,5 @@ mod production;
 mod summary;
 
 pub use main_table::{MainTable, Method, MethodResult, TableResult};
-pub use production::production_ranker;
+pub use production::{labelled_share, production_ranker};
 pub use summary::{SIGNIFICANCE, SummaryCell, SummaryRow, summarise};

@@ -8,8 +8,13 @@ use crate::random::stream;
 use crate::ranker::{Ranker, SvmRank};
 use crate::{Error, Result};
 
-/// Trains an SVM-rank on a random share of the labelled queries, at least one that has something to learn from.
+/// Trains an SVM-rank on a random share of the labelled queries.
 pub fn production_ranker(train: &Dataset, share: f64, seed: u64, progress: &dyn Progress) -> Result<Ranker> {
+    SvmRank::new().fit(&labelled_share(train, share, seed)?, progress)
+}
+
+/// A random share of the labelled queries, at least one that has something to learn from.
+pub fn labelled_share(train: &Dataset, share: f64, seed: u64) -> Result<Dataset> {
     if !(share > 0.0 && share <= 1.0) {
         return Err(Error::parameter(format!("the share of labelled queries should be in (0, 1], but is {share}")));
     }
@@ -26,5 +31,5 @@ pub fn production_ranker(train: &Dataset, share: f64, seed: u64, progress: &dyn 
         chosen.extend(queries[wanted..].iter().copied().find(varied));
     }
     chosen.sort_unstable();
-    SvmRank::new().fit(&train.select(&chosen), progress)
+    Ok(train.select(&chosen))
 }

@@ -20,11 +20,12 @@ impl AtomicFile {
         if target.is_dir() {
             return Err(Error::input(target, "is a folder, but a file is to be written here"));
         }
+        let folder = existing_folder_of(target)?;
         let file = tempfile::Builder::new()
             .prefix(".truerank-")
             .permissions(default_permissions())
-            .tempfile_in(folder_of(target))
-            .map_err(|e| Error::io(folder_of(target), e))?;
+            .tempfile_in(folder)
+            .map_err(|e| not_writable(folder, e))?;
         Ok(AtomicFile { target: target.to_path_buf(), file: BufWriter::with_capacity(1 << 18, file) })
     }
 
@@ -38,6 +39,11 @@ impl AtomicFile {
     }
 }
 
+/// Fails where writing `target` would fail, before the work whose result it is to hold.
+pub fn check_file(target: &Path) -> Result<()> {
+    AtomicFile::create(target).map(drop)
+}
+
 impl Write for AtomicFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.file.write(bytes)
@@ -49,18 +55,48 @@ impl Write for AtomicFile {
 }
 
 /// Fills a folder that appears under its name only when `fill` succeeded; replaces an older one whole.
-pub fn write_folder(target: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    if target.exists() && !target.is_dir() {
-        return Err(Error::input(target, "is a file, but a folder is to be written here"));
-    }
-    let staging = tempfile::Builder::new()
-        .prefix(".truerank-")
-        .tempdir_in(folder_of(target))
-        .map_err(|e| Error::io(folder_of(target), e))?;
+///
+/// Replacing removes all that is in the older folder, so one that holds a name that is not `ours` is refused.
+pub fn write_folder(target: &Path, ours: impl Fn(&str) -> bool, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let staging = stage_folder(target, ours)?;
     let content = staging.path().join("content");
     std::fs::create_dir(&content).map_err(|e| Error::io(&content, e))?;
     fill(&content)?;
     replace_folder(&content, target).map_err(|e| Error::io(target, e))
+}
+
+/// Fails where [`write_folder`] would fail, before the work whose result it is to write.
+pub fn check_folder(target: &Path, ours: impl Fn(&str) -> bool) -> Result<()> {
+    stage_folder(target, ours).map(drop)
+}
+
+/// A temporary folder beside `target`, if that may be written.
+fn stage_folder(target: &Path, ours: impl Fn(&str) -> bool) -> Result<tempfile::TempDir> {
+    if target.is_dir() {
+        check_replaceable(target, ours)?;
+    } else if target.exists() {
+        return Err(Error::input(target, "is a file, but a folder is to be written here"));
+    }
+    let folder = existing_folder_of(target)?;
+    tempfile::Builder::new().prefix(".truerank-").tempdir_in(folder).map_err(|e| not_writable(folder, e))
+}
+
+fn check_replaceable(folder: &Path, ours: impl Fn(&str) -> bool) -> Result<()> {
+    let failed = |e| Error::io(folder, e);
+    let mut others = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
+        if !ours(&name) {
+            others.push(name);
+        }
+    }
+    match others.into_iter().min() {
+        Some(name) => Err(Error::input(
+            folder,
+            format!("holds {name}, which replacing the folder would remove; choose a new one"),
+        )),
+        None => Ok(()),
+    }
 }
 
 /// Puts `new` in the place of `target`. Where `target` exists, the two change places in one step, and the old one,
@@ -83,6 +119,21 @@ fn exchange(new: &Path, target: &Path) -> std::io::Result<()> {
     let old = new.with_file_name("old");
     std::fs::rename(target, &old)?;
     std::fs::rename(new, target)
+}
+
+/// The folder that `target` is to stand in, which must be there.
+fn existing_folder_of(target: &Path) -> Result<&Path> {
+    let folder = folder_of(target);
+    match folder.is_dir() {
+        true => Ok(folder),
+        false if folder.exists() => Err(Error::input(folder, "is a file, but a folder is needed to write into")),
+        false => Err(Error::input(folder, "no such folder to write into; create it first")),
+    }
+}
+
+/// The error without the temporary file's name, which tells nobody anything.
+fn not_writable(folder: &Path, cause: std::io::Error) -> Error {
+    Error::io(folder, cause.kind().into())
 }
 
 fn folder_of(target: &Path) -> &Path {
@@ -130,11 +181,23 @@ mod tests {
     fn a_folder_is_replaced_whole_or_not_at_all() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("counts");
-        write_folder(&target, |f| std::fs::write(f.join("old"), "1").map_err(|e| Error::io(f, e))).unwrap();
-        write_folder(&target, |_| Err(Error::parameter("no"))).unwrap_err();
+        let put = |name: &'static str| {
+            move |folder: &Path| std::fs::write(folder.join(name), "1").map_err(|e| Error::io(folder, e))
+        };
+        write_folder(&target, |_| true, put("old")).unwrap();
+        write_folder(&target, |_| true, |_| Err(Error::parameter("no"))).unwrap_err();
         assert_eq!(names(&target), ["old"]);
-        write_folder(&target, |f| std::fs::write(f.join("new"), "2").map_err(|e| Error::io(f, e))).unwrap();
+        write_folder(&target, |name| name == "old", put("new")).unwrap();
         assert_eq!(names(&target), ["new"]);
         assert_eq!(names(folder.path()), ["counts"]);
+    }
+
+    #[test]
+    fn a_folder_with_something_else_in_it_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("thesis.tex"), "years").unwrap();
+        let message = write_folder(folder.path(), |name| name == "a", |_| Ok(())).unwrap_err().to_string();
+        assert!(message.ends_with("holds thesis.tex, which replacing the folder would remove; choose a new one"));
+        assert_eq!(names(folder.path()), ["thesis.tex"]);
     }
 }

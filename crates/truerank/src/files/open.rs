@@ -72,6 +72,9 @@ fn decompress(path: &Path, kind: &str, mut decoder: impl Read, compressed: usize
 /// The content of a text file, decompressed; it must be UTF-8. A byte-order mark is dropped.
 pub fn read_text(path: &Path) -> Result<String> {
     let bytes = read_bytes(path)?;
+    if bytes.starts_with(b"PAR1") {
+        return Err(Error::input(path, "is a Parquet file, but text is expected here"));
+    }
     let text = String::from_utf8(bytes).map_err(|e| {
         let start = e.utf8_error().valid_up_to();
         let line = 1 + e.as_bytes()[..start].iter().filter(|&&b| b == b'\n').count();

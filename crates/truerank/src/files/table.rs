@@ -1,5 +1,6 @@
 //! Tables in Parquet: typed and versioned files out, columns with clear errors in.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -222,14 +223,34 @@ pub fn failed(path: &Path, error: parquet::errors::ParquetError) -> Error {
 
 /// The error for a file that is damaged or no Parquet.
 pub fn not_parquet(path: &Path, cause: &str) -> Error {
-    let cause = cause.strip_prefix("Parquet error: ").unwrap_or(cause).replace('\n', " ");
+    // The decoder's errors wrap each other.
+    let wrappers = ["Parquet error: ", "Parquet argument error: ", "External: ", "EOF: ", "Invalid Parquet file. "];
+    let mut cause = cause;
+    while let Some(inner) = wrappers.iter().find_map(|wrapper| cause.strip_prefix(wrapper)) {
+        cause = inner;
+    }
+    let cause = cause.replace('\n', " ");
     Error::input(path, format!("is not a complete Parquet file ({cause}); write or fetch it again"))
+}
+
+thread_local! {
+    /// Whether this thread is in a step of decoding.
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether a panic of this thread, now, would become an error about a damaged file. A program's panic hook can ask
+/// this, and say nothing then: the error says it.
+pub fn panic_becomes_error() -> bool {
+    GUARDED.get()
 }
 
 /// Runs a step of decoding Parquet, which panics on some kinds of damage, and makes that an error too.
 pub fn guarded<T>(path: &Path, step: impl FnOnce() -> Result<T, parquet::errors::ParquetError>) -> Result<T> {
+    GUARDED.set(true);
     // Nothing of a failed step is used again: its reader is dropped with the error.
-    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(step)) {
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(step));
+    GUARDED.set(false);
+    match outcome {
         Ok(outcome) => outcome.map_err(|e| not_parquet(path, &e.to_string())),
         Err(_) => Err(not_parquet(path, "its content contradicts itself")),
     }

@@ -25,6 +25,9 @@ pub(crate) enum Source {
 
 impl Source {
     pub fn open(path: &Path, columns: &Columns) -> Result<Self> {
+        if path.is_dir() {
+            return Err(Error::input(path, "is a folder, but a log is a file; name the files in it"));
+        }
         match FileFormat::of(path) {
             FileFormat::Parquet => Ok(Source::Parquet(ParquetFile::open(path, columns)?)),
             FileFormat::Csv => Ok(Source::Delimited(DelimitedFile::open(path, b',', columns)?)),

@@ -95,11 +95,13 @@ impl Ranker {
     /// The score of each row of `data`; higher ranks earlier.
     pub fn score(&self, data: &Dataset) -> Result<Vec<f32>> {
         if data.feature_count() != self.feature_count() {
+            let (trained, found) = (self.feature_count(), data.feature_count());
+            let way_out = match found < trained {
+                true => format!("pass --features {trained} if sparse text leaves out the last ones"),
+                false => "use data of the same kind".to_string(),
+            };
             return Err(Error::parameter(format!(
-                "the ranker was trained on {} features, but the data set has {}; \
-                 where sparse text leaves out features that are all zero, say how many there are",
-                self.feature_count(),
-                data.feature_count()
+                "the ranker was trained on {trained} features, but the data set has {found}; {way_out}"
             )));
         }
         Ok(match &self.model {

@@ -101,7 +101,8 @@ impl SvmRank {
     }
 
     fn check(&self) -> Result<()> {
-        for (what, value) in [("C", self.c), ("the tolerance", self.tolerance), ("iterations", self.iterations as f64)]
+        for (what, value) in
+            [("the cost C", self.c), ("the tolerance", self.tolerance), ("iterations", self.iterations as f64)]
         {
             if !(value > 0.0 && value.is_finite()) {
                 return Err(Error::parameter(format!("{what} should be positive and finite, but is {value}")));

@@ -1,6 +1,7 @@
 //! The estimators: how much a click in each cell counts toward its document's relevance.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use rayon::prelude::*;
@@ -95,11 +96,11 @@ pub fn estimate(counts: &Counts, propensities: &Propensities, estimator: Estimat
     let beta = choose_beta(counts, &pairs, moments, estimator)?;
     let weighing =
         Weighing { estimator, beta, examination: &examination, sessions: counts.sessions_per_query(), moments };
-    let weights = pair_ranges(&counts.cells)
-        .into_par_iter()
-        .zip(&pairs)
-        .map(|(range, sums)| weighing.weigh(counts, &counts.cells[range], sums))
-        .collect::<Result<Vec<Weight>>>()?;
+    let ranges = pair_ranges(&counts.cells);
+    let weigh = |(range, sums): (&Range<usize>, &PairSums)| weighing.weigh(counts, &counts.cells[range.clone()], sums);
+    let weights = ranges.par_iter().zip(&pairs).map(weigh).collect::<Result<Vec<Weight>>>();
+    // Which thread fails first is chance; the error is about the first pair.
+    let weights = weights.map_err(|any| ranges.iter().zip(&pairs).find_map(|pair| weigh(pair).err()).unwrap_or(any))?;
     Ok(Relevance {
         estimator: estimator.to_string(),
         beta,

@@ -14,7 +14,8 @@ use crate::ids::IdIndex;
 use crate::{Error, Result};
 
 pub use divide::split_by_query;
-use find::{PART_NAMES, find_parts, is_part_file};
+pub use find::is_part_file;
+use find::{PART_NAMES, find_parts};
 
 /// The form of a data set file that we write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,28 +121,13 @@ fn check_leaks(folder: &Path, names: &[String; 3], parts: &[Option<&Dataset>; 3]
 ///
 /// An older folder of this kind is replaced; one that holds anything else is refused.
 pub fn write_splits(splits: &Splits, folder: &Path, format: DatasetFormat) -> Result<()> {
-    check_replaceable(folder)?;
-    write_folder(folder, |content| {
+    write_folder(folder, is_part_file, |content| {
         let parts = [&splits.train, &splits.validation, &splits.test];
         for (name, data) in PART_NAMES.iter().zip(parts) {
             write_dataset(data, &content.join(format!("{name}.{}", format.ending())))?;
         }
         Ok(())
     })
-}
-
-/// Replacing a folder removes all that is in it, so nothing but an older data set may be there.
-fn check_replaceable(folder: &Path) -> Result<()> {
-    if !folder.is_dir() {
-        return Ok(());
-    }
-    match find::list_files(folder)?.into_iter().find(|name| !is_part_file(name)) {
-        Some(name) => Err(Error::input(
-            folder,
-            format!("holds {name}, which is not part of a data set and would be removed; choose a new folder"),
-        )),
-        None => Ok(()),
-    }
 }
 
 #[cfg(test)]

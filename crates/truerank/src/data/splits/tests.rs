@@ -65,7 +65,7 @@ fn written_splits_read_back() {
     }
     std::fs::write(target.join("thesis.tex"), "years of work").unwrap();
     let error = write_splits(&splits, &target, DatasetFormat::Parquet).unwrap_err().to_string();
-    assert!(error.contains("holds thesis.tex, which is not part of a data set and would be removed"), "{error}");
+    assert!(error.contains("holds thesis.tex, which replacing the folder would remove"), "{error}");
 }
 
 #[test]

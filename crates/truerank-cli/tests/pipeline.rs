@@ -1,0 +1,219 @@
+//! The way from data to a ranker, step by step, as the help tells it.
+
+mod common;
+
+use common::Sandbox;
+use serde_json::Value;
+
+/// Whole numbers stay; decimals after training may differ in their last digits between processors.
+fn hide_decimals(text: &str) -> String {
+    let is_decimal = |word: &str| word.contains('.') && word.trim_start_matches(['+', '-']).parse::<f64>().is_ok();
+    let hide = |word: &str| if is_decimal(word) { "#".repeat(word.chars().count()) } else { word.to_string() };
+    text.split_inclusive([' ', '\n'])
+        .map(|piece| {
+            let word = piece.trim_end_matches([' ', '\n']);
+            hide(word) + &piece[word.len()..]
+        })
+        .collect()
+}
+
+/// Also which step was the best, which follows from the decimals, and the alignment, which follows from both.
+fn hide_training(text: &str) -> String {
+    let hide = |line: &str| match words(line) {
+        line if line.starts_with("best step") => "best step # of #\n".to_string(),
+        line => hide_decimals(&line) + "\n",
+    };
+    text.lines().map(hide).collect()
+}
+
+/// The line without its alignment.
+fn words(line: &str) -> String {
+    line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn has_keys(value: &Value, keys: &[&str]) {
+    let found: Vec<&String> = value.as_object().unwrap().keys().collect();
+    assert_eq!(found, keys);
+}
+
+const SIMULATE: &str = "simulate data --sessions 3000 -o clicks.parquet";
+const COUNT: &str = "count clicks.parquet -o counts";
+const RELEVANCE: &str = "relevance counts --propensities clicks.propensities.json -o relevance.parquet";
+const TRAIN: &str = "train data --relevance relevance.parquet --model linear --steps 20 -o ranker.safetensors";
+
+fn up_to_counts() -> Sandbox {
+    let sandbox = Sandbox::with_tiny_data();
+    sandbox.run(SIMULATE);
+    sandbox.run(&format!("{COUNT} --patterns"));
+    sandbox
+}
+
+#[test]
+fn every_step_reads_what_the_one_before_wrote() {
+    let sandbox = Sandbox::new();
+    insta::assert_snapshot!("generate", sandbox.run("generate --preset tiny -o data/"));
+    insta::assert_snapshot!("simulate", sandbox.run("simulate data/ --sessions 3000 -o clicks.parquet"));
+    insta::assert_snapshot!("count", sandbox.run("count clicks.parquet -o counts/"));
+    insta::assert_snapshot!("relevance", sandbox.run(RELEVANCE));
+    insta::assert_snapshot!("train", hide_training(&sandbox.run(TRAIN)));
+    let evaluate = sandbox.run("evaluate data/test.txt --ranker ranker.safetensors");
+    insta::assert_snapshot!("evaluate", hide_decimals(&evaluate));
+    insta::assert_snapshot!("score", sandbox.run("score data/test.txt --ranker ranker.safetensors -o run.trec"));
+    check_run(&String::from_utf8(sandbox.read("run.trec")).unwrap());
+}
+
+/// Ranks count from 1 in each query, and scores fall.
+fn check_run(run: &str) {
+    let lines: Vec<Vec<&str>> = run.lines().map(|line| line.split(' ').collect()).collect();
+    assert!(lines.iter().all(|line| line.len() == 6 && line[1] == "Q0" && line[5] == "truerank"));
+    for list in lines.chunk_by(|a, b| a[0] == b[0]) {
+        let scores: Vec<f32> = list.iter().map(|line| line[4].parse().unwrap()).collect();
+        assert!(scores.is_sorted_by(|a, b| a >= b));
+        assert!(list.iter().zip(1..).all(|(line, rank)| line[3] == rank.to_string()));
+    }
+}
+
+#[test]
+fn progress_goes_to_standard_error_as_lines() {
+    let sandbox = Sandbox::with_tiny_data();
+    let output = sandbox.output(SIMULATE);
+    insta::assert_snapshot!("progress", String::from_utf8(output.stderr).unwrap());
+}
+
+#[test]
+fn a_program_can_read_every_summary() {
+    let sandbox = Sandbox::with_tiny_data();
+    let simulated = sandbox.json(&format!("{SIMULATE} --json"));
+    let keys = ["sessions", "impressions", "clicks", "click_rate", "examination", "output", "propensities"];
+    has_keys(&simulated, &keys);
+    let counted = sandbox.json(&format!("{COUNT} --json --patterns"));
+    let keys = ["impressions", "clicks", "sessions", "queries", "documents", "users", "cells", "patterns"];
+    has_keys(&counted, &keys);
+    assert_eq!(["sessions", "impressions", "clicks"].map(|key| simulated[key] == counted[key]), [true; 3]);
+    let weights = sandbox.json(&format!("{RELEVANCE} --json"));
+    let keys = ["estimator", "beta", "documents", "mean_weight", "largest_weight", "mean_standard_error"];
+    has_keys(&weights[0], &keys);
+    let trained = sandbox.json(&format!("{TRAIN} --json"));
+    has_keys(&trained, &["model", "features", "record", "unmatched_queries", "unmatched_documents", "output"]);
+    let evaluate = "evaluate data/test.txt --ranker ranker.safetensors --json --per-query --measure MAP";
+    let evaluated = sandbox.json(evaluate);
+    let keys =
+        ["type", "version", "ranker", "against", "queries", "documents", "empty_queries", "measures", "query_ids"];
+    has_keys(&evaluated, &keys);
+    has_keys(&evaluated["measures"][0], &["measure", "mean", "per_query"]);
+    let values = evaluated["measures"][0]["per_query"].as_array().unwrap();
+    let mean = values.iter().map(|value| value.as_f64().unwrap()).sum::<f64>() / values.len() as f64;
+    assert!((mean - evaluated["measures"][0]["mean"].as_f64().unwrap()).abs() < 1e-12);
+}
+
+const METHODS: [&str; 8] =
+    ["production", "ideal", "naive", "ips-pbm", "prs", "straightforward", "user-aware", "user-aware-smoothed"];
+
+#[test]
+fn the_demo_compares_all_methods() {
+    let demo = "demo --preset tiny --model linear --sessions 2000";
+    let text = Sandbox::new().run(demo);
+    insta::assert_snapshot!("demo", shape_of_demo(&text));
+    let table = Sandbox::new().json(&format!("{demo} --json"));
+    let rows: Vec<&str> = table["rows"].as_array().unwrap().iter().map(|row| row["method"].as_str().unwrap()).collect();
+    assert_eq!(rows, METHODS);
+    has_keys(&table, &["type", "version", "preset", "sessions", "model", "seed", "seeds", "click_rates", "rows"]);
+}
+
+/// Names and texts without numbers, marks and what follows from them.
+fn shape_of_demo(text: &str) -> String {
+    let shape = |line: &str| match line.split_once(' ') {
+        Some((first, rest)) if rest == "seconds" && first.parse::<u64>().is_ok() => "# seconds".to_string(),
+        _ if line.starts_with("Correcting") => {
+            line.replace(['.', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9'], "#")
+        }
+        _ if line.starts_with("  ") => line.split_whitespace().map(without_mark).collect::<Vec<_>>().join("  "),
+        _ => line.to_string(),
+    };
+    text.lines().map(|line| shape(line).replace("loses", "gains") + "\n").collect()
+}
+
+fn without_mark(cell: &str) -> &str {
+    let number = cell.trim_end_matches(['+', '-']);
+    if number.parse::<f64>().is_ok() { "#" } else { cell }
+}
+
+#[test]
+fn all_estimators_go_into_one_folder() {
+    let sandbox = up_to_counts();
+    let all = "relevance counts --propensities clicks.propensities.json --estimator all -o weights";
+    insta::assert_snapshot!("relevance_all", sandbox.run(all));
+    let mut names: Vec<_> = std::fs::read_dir(sandbox.path("weights"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    let expected = ["ips-pbm", "naive", "straightforward", "user-aware-smoothed", "user-aware"];
+    assert_eq!(names, expected.map(|name| format!("{name}.parquet")));
+    sandbox.run("relevance counts --propensities clicks.propensities.json --estimator naive -o naive.parquet");
+    assert!(sandbox.read("naive.parquet") == sandbox.read("weights/naive.parquet"));
+    sandbox.run(all);
+}
+
+#[test]
+fn rankers_learn_from_pairs_and_from_grades_and_meet() {
+    let sandbox = up_to_counts();
+    let pairs = "train data --pairs counts --propensities clicks.propensities.json --model linear --steps 10 -o prs.st";
+    insta::assert_snapshot!("train_pairs", hide_training(&sandbox.run(pairs)));
+    insta::assert_snapshot!("train_svm", hide_training(&sandbox.run("train data --model svm-rank -o svm.st")));
+    sandbox.run("train data --model mlp:8 --steps 5 --optimizer adam -o grades.st");
+    let against = sandbox.run("evaluate data/test.txt --ranker svm.st --against prs.st");
+    insta::assert_snapshot!("evaluate_against", shape_of_comparison(&against));
+    let same = sandbox.json("evaluate data/test.txt --ranker svm.st --against svm.st --json");
+    has_keys(&same["measures"][0], &["measure", "mean", "against_mean", "difference", "t", "p"]);
+    assert_eq!(same["measures"][0]["difference"], 0.0);
+    let same = sandbox.run("evaluate data/test.txt --ranker svm.st --against svm.st");
+    insta::assert_snapshot!("evaluate_against_itself", hide_decimals(&same));
+}
+
+/// Without alignment and rules, which follow from how sure the comparison is.
+fn shape_of_comparison(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.contains('─'));
+    lines.map(|line| one_mark(&hide_decimals(&words(&line.replace("< ", "")))) + "\n").collect()
+}
+
+/// However long the decimals were.
+fn one_mark(line: &str) -> String {
+    let mark = |word: &str| if word.starts_with('#') { "#".to_string() } else { word.to_string() };
+    line.split(' ').map(mark).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn counts_can_be_drawn_without_a_log() {
+    let sandbox = Sandbox::with_tiny_data();
+    insta::assert_snapshot!("simulate_cells", sandbox.run("simulate data --sessions 1000000000 --cells -o counts"));
+    sandbox.run("relevance counts --propensities counts.propensities.json -o relevance.parquet");
+}
+
+#[test]
+fn other_column_names_and_several_files_are_counted_together() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.csv", "session,who,query,doc,rank,click\n1,u,q,d,1,1\n");
+    sandbox.write("b.tsv", "session\twho\tquery\tdoc\trank\tclick\n2\tu\tq\td\t2\t0\n");
+    let counted = sandbox.json("count a.csv b.tsv --column user=who --column position=rank --json -o counts");
+    assert_eq!((&counted["sessions"], &counted["cells"], &counted["clicks"]), (&2.into(), &2.into(), &1.into()));
+}
+
+#[test]
+fn text_survives_the_way_through_parquet() {
+    let sandbox = Sandbox::with_tiny_data();
+    insta::assert_snapshot!("convert", sandbox.run("convert data/test.txt -o test.parquet"));
+    sandbox.run("convert test.parquet -o back.txt");
+    assert!(sandbox.read("back.txt") == sandbox.read("data/test.txt"));
+    sandbox.run("convert data/test.txt -o test.txt.gz");
+    sandbox.run("convert test.txt.gz -o again.txt.zst");
+    sandbox.run("convert again.txt.zst -o again.txt");
+    assert!(sandbox.read("again.txt") == sandbox.read("data/test.txt"));
+}
+
+#[test]
+fn shells_get_completions() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        assert!(Sandbox::new().run(&format!("completions {shell}")).contains("truerank"));
+    }
+}
