@@ -18,7 +18,7 @@ use truerank::simulate::{ShownLists, Simulation, Simulator};
 /// Documents shown in a session.
 const LENGTH: usize = 10;
 /// Pieces drawn at a time.
-const PIECES: usize = 64;
+const PIECES: usize = 32;
 
 fn main() -> truerank::Result<()> {
     let sessions: u64 = argument("--sessions", "1000000").parse().expect("--sessions is a number");
@@ -39,8 +39,10 @@ fn write_sessions(simulator: &Simulator<'_>, output: &Path) -> truerank::Result<
     let ids = simulator.empty_log();
     let mut writer = LogWriter::create(output, &ids.users, &ids.queries, &ids.docs)?;
     let pieces: Vec<u64> = (0..simulator.piece_count()).collect();
+    let mut room = vec![Vec::new(); PIECES];
     for some in pieces.chunks(PIECES) {
-        let drawn: Vec<_> = some.par_iter().map(|&piece| simulator.piece(piece)).collect();
+        let drawn = &mut room[..some.len()];
+        drawn.par_iter_mut().zip(some).for_each(|(room, &piece)| simulator.piece_into(piece, room));
         drawn.iter().try_for_each(|impressions| writer.write(impressions))?;
     }
     writer.finish()

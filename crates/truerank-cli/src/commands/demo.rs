@@ -31,7 +31,7 @@ pub struct Demo {
     #[arg(long, default_value_t = Preset::Small)]
     preset: Preset,
 
-    /// Sessions to simulate [default: 100 per training query]
+    /// Sessions to simulate [default: 200 per training query]
     #[arg(long)]
     sessions: Option<u64>,
 
@@ -63,7 +63,7 @@ const STEPS: usize = 400;
 const PATIENCE: usize = 15;
 
 /// Enough for straightforward's variance to fall below ips-pbm's bias; user-aware is ahead of both from far fewer.
-const SESSIONS_PER_QUERY: u64 = 100;
+const SESSIONS_PER_QUERY: u64 = 200;
 
 impl Demo {
     pub fn run(self, progress: &Shown) -> Result<()> {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use rayon::prelude::*;
 use serde_json::json;
 use truerank::counts::Counts;
 use truerank::files::{check_file, check_folder, write_folder};
@@ -61,9 +62,10 @@ impl Relevance {
         }
         let counts = Counts::read(&self.counts)?;
         let propensities = Propensities::read(&self.propensities)?;
-        let all = estimators
+        let results: Vec<_> =
+            estimators.into_par_iter().map(|estimator| estimate(&counts, &propensities, estimator)).collect();
+        let all = results
             .into_iter()
-            .map(|estimator| estimate(&counts, &propensities, estimator))
             .collect::<truerank::Result<Vec<Weights>>>()
             .with_context(|| together(&self.counts, &self.propensities))?;
         match self.estimator.as_str() {
@@ -142,7 +144,7 @@ impl Summary {
 
 fn write_all(all: &[Weights], folder: &Path) -> Result<()> {
     Ok(write_folder(folder, is_weights_file, |folder| {
-        all.iter().try_for_each(|weights| weights.write(&folder.join(format!("{}.parquet", weights.estimator))))
+        all.par_iter().try_for_each(|weights| weights.write(&folder.join(format!("{}.parquet", weights.estimator))))
     })?)
 }
 

@@ -102,6 +102,9 @@ pub struct Simulate {
     output: PathBuf,
 }
 
+/// Pieces drawn at a time.
+const PIECES: usize = 32;
+
 impl Simulate {
     pub fn run(self, progress: &Shown) -> Result<()> {
         self.check_output()?;
@@ -173,9 +176,11 @@ impl Simulate {
         let mut clicks = Clicks::default();
         progress.begin("simulating", self.sessions);
         let pieces: Vec<u64> = (0..simulator.piece_count()).collect();
-        for some in pieces.chunks(64) {
-            let drawn: Vec<Vec<Impression>> = some.par_iter().map(|&piece| simulator.piece(piece)).collect();
-            for impressions in &drawn {
+        let mut room: Vec<Vec<Impression>> = vec![Vec::new(); PIECES];
+        for some in pieces.chunks(PIECES) {
+            let drawn = &mut room[..some.len()];
+            drawn.par_iter_mut().zip(some).for_each(|(room, &piece)| simulator.piece_into(piece, room));
+            for impressions in drawn {
                 impressions.iter().for_each(|i| clicks.add(i.position, 1, u64::from(i.click)));
                 writer.write(impressions)?;
             }

@@ -71,8 +71,11 @@ impl<'a> LogWriter<'a> {
             self.waiting.extend_from_slice(fill);
             rest = after;
             if self.waiting.len() == FULL {
-                let full = std::mem::take(&mut self.waiting);
+                let mut full = std::mem::take(&mut self.waiting);
                 self.write_groups(&full)?;
+                // The room is kept: asking for this much anew each time shows in the profile.
+                full.clear();
+                self.waiting = full;
             }
         }
         let full = rest.len() - rest.len() % FULL;

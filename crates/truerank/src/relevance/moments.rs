@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use rayon::prelude::*;
+
 use crate::counts::{Cell, Counts};
 use crate::propensity::Examination;
 
@@ -58,7 +60,7 @@ pub(super) fn pair_sums(cells: &[Cell], examination: &Examination<'_>) -> PairSu
 
 /// All pairs' sums, sorted by query, document.
 pub(super) fn all_sums(counts: &Counts, examination: &Examination<'_>) -> Vec<PairSums> {
-    pair_ranges(&counts.cells).into_iter().map(|range| pair_sums(&counts.cells[range], examination)).collect()
+    pair_ranges(&counts.cells).into_par_iter().map(|range| pair_sums(&counts.cells[range], examination)).collect()
 }
 
 /// Mean and mean square of the relevance γ over pairs, each pair counting by how much is known of it.

@@ -129,8 +129,14 @@ impl<'a> Simulator<'a> {
     /// The impressions of piece `index`. Pieces may be drawn in any order and on any thread.
     pub fn piece(&self, index: u64) -> Vec<Impression> {
         let mut impressions = Vec::with_capacity(SESSIONS_PER_PIECE as usize * self.longest);
-        self.draw_piece(index, |impression, _, _| impressions.push(impression));
+        self.piece_into(index, &mut impressions);
         impressions
+    }
+
+    /// The same into room that was used before: fresh memory for every piece would cost more than drawing it.
+    pub fn piece_into(&self, index: u64, impressions: &mut Vec<Impression>) {
+        impressions.clear();
+        self.draw_piece(index, |impression, _, _| impressions.push(impression));
     }
 
     fn draw_piece(&self, index: u64, mut take: impl FnMut(Impression, bool, bool)) {
