@@ -55,9 +55,13 @@ fn print_size(per_query: u64, methods: &[Method], results: &[TableResult]) {
     let (ips, aware) = (query_means(results, 0), query_means(results, 1));
     for (index, method) in methods.iter().enumerate() {
         let values = query_means(results, index);
-        let p = |other: &[f64]| paired_t_test(&values, other).map_or(f64::NAN, |test| test.p);
+        let p = |other: &[f64]| match paired_t_test(&values, other) {
+            Some(test) if test.p < 0.001 => "< .001".to_string(),
+            Some(test) => format!("{:.3}", test.p),
+            None => String::new(),
+        };
         println!(
-            "| {} | {} | {:.3} | {:.4} | {:.3} | {:.3} |",
+            "| {} | {} | {:.3} | {:.4} | {} | {} |",
             name(method),
             beta(results, index),
             mean(results.iter().flat_map(|result| result.rows[index].squared_errors.iter().flatten().copied())),

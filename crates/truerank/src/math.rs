@@ -5,6 +5,14 @@ pub fn discount(rank: usize) -> f64 {
     1.0 / ((rank + 1) as f64).log2()
 }
 
+/// The order of documents by score, best first; equal scores keep the order of the input.
+pub fn rank(scores: &[f32]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..scores.len()).collect();
+    // Adding 0 makes −0 equal to 0, so that the two tie.
+    order.sort_by(|&a, &b| (scores[b] + 0.0).total_cmp(&(scores[a] + 0.0)));
+    order
+}
+
 /// The `x` between `low` and `high` where `f` is smallest, found on a grid and then by golden section.
 ///
 /// Exact to `tolerance` where `f` has one valley around the best grid point.
@@ -39,6 +47,12 @@ fn golden_section(mut low: f64, mut high: f64, tolerance: f64, f: impl Fn(f64) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn equal_scores_keep_the_order_of_the_input() {
+        assert_eq!(rank(&[1.0, 2.0, 1.0, 2.0]), [1, 3, 0, 2]);
+        assert_eq!(rank(&[-0.0, 0.0, 1.0]), [2, 0, 1]);
+    }
 
     #[test]
     fn the_lowest_point_is_found_inside_and_at_the_ends() {

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::Measure;
 use crate::data::Dataset;
+use crate::math::rank;
 use crate::{Error, Result};
 
 /// What a query without relevant documents scores.
@@ -16,13 +17,6 @@ pub enum EmptyQueries {
     One,
     /// Nothing: the query is left out of means and tests.
     Skip,
-}
-
-/// The order of documents by score, best first; equal scores keep the order of the input.
-pub fn rank(scores: &[f32]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..scores.len()).collect();
-    order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
-    order
 }
 
 /// Computes measures for every query of a data set.
@@ -131,11 +125,6 @@ mod tests {
         }
         .build()
         .unwrap()
-    }
-
-    #[test]
-    fn equal_scores_keep_the_order_of_the_input() {
-        assert_eq!(rank(&[1.0, 2.0, 1.0, 2.0]), [1, 3, 0, 2]);
     }
 
     #[test]

@@ -5,7 +5,8 @@ mod measure;
 mod run;
 mod significance;
 
-pub use evaluation::{EmptyQueries, Evaluation, Evaluator, rank};
+pub use crate::math::rank;
+pub use evaluation::{EmptyQueries, Evaluation, Evaluator};
 pub use measure::Measure;
 pub use run::write_run;
 pub use significance::{Interval, TTest, mean_interval, paired_t_test};

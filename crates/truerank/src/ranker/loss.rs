@@ -1,5 +1,7 @@
 //! Ranking losses over one query: scores and weights enter, the loss and its gradient leave.
 
+use crate::math::{discount, rank};
+
 /// The listwise softmax loss `−Σ_d ŷ(d) log softmax(s)_d`; fills `gradient` with its gradient by the scores.
 ///
 /// The gradient is `(Σ ŷ) softmax(s) − ŷ`. Only real documents enter: short lists are short slices.
@@ -66,11 +68,8 @@ fn logistic(x: f64) -> (f64, f64) {
 
 /// For each score, `1/log2(1 + rank)`; ranks count from 1 at the highest score, ties in input order.
 fn discounts(scores: &[f32]) -> Vec<f64> {
-    let mut order: Vec<usize> = (0..scores.len()).collect();
-    // Adding 0 makes −0 equal to 0, so that the two tie.
-    order.sort_by(|&a, &b| (scores[b] + 0.0).total_cmp(&(scores[a] + 0.0)));
     let mut discounts = vec![0.0; scores.len()];
-    order.iter().enumerate().for_each(|(index, &item)| discounts[item] = 1.0 / (index as f64 + 2.0).log2());
+    rank(scores).into_iter().enumerate().for_each(|(index, item)| discounts[item] = discount(index + 1));
     discounts
 }
 

@@ -1,6 +1,7 @@
 //! The documents that a logger shows for each query.
 
 use crate::data::Dataset;
+use crate::math::rank;
 use crate::{Error, Result};
 
 /// For each query of a data set, the rows of the documents shown, best first.
@@ -21,9 +22,8 @@ impl ShownLists {
         }
         let mut lists = ShownLists { ends: Vec::with_capacity(data.query_count()), rows: Vec::new() };
         for rows in data.lists() {
-            let mut order: Vec<u32> = rows.map(|row| row as u32).collect();
-            order.sort_by(|&a, &b| scores[b as usize].total_cmp(&scores[a as usize]));
-            lists.rows.extend(order.into_iter().take(length));
+            let best = rank(&scores[rows.clone()]).into_iter().take(length);
+            lists.rows.extend(best.map(|index| (rows.start + index) as u32));
             lists.ends.push(lists.rows.len());
         }
         Ok(lists)
