@@ -53,13 +53,15 @@ impl Count {
         counts.write(&self.output)?;
         progress.finish();
         let clicks: u64 = counts.cells.iter().map(|cell| cell.clicks).sum();
+        // A document counts once for each query it was shown for: ids are often unique within a query only.
+        let documents = counts.cells.chunk_by(|a, b| (a.query, a.doc) == (b.query, b.doc)).count();
         let patterns = counts.patterns.as_ref().map(|patterns| patterns.patterns.len() as u64);
         let mut totals = vec![
             ("impressions", summary.rows),
             ("clicks", clicks),
             ("sessions", summary.sessions),
             ("queries", counts.queries.len() as u64),
-            ("documents", counts.docs.len() as u64),
+            ("documents", documents as u64),
             ("users", counts.users.len() as u64),
             ("cells", counts.cells.len() as u64),
         ];
