@@ -84,7 +84,13 @@ impl Generator {
         match preset {
             Preset::Tiny => Generator { queries: [200, 50, 100], features: 20, ..small },
             Preset::Small => small,
-            Preset::Yahoo => Generator { queries: [19_944, 2_983, 6_983], features: 700, ..small },
+            Preset::Yahoo => Generator {
+                queries: [19_944, 2_983, 6_983],
+                features: 700,
+                feature_noise: 6.0,
+                mix: Mix { unexplained: 2.3, ..small.mix },
+                ..small
+            },
             Preset::Baidu => Generator {
                 queries: [7_281, 1_040, 2_081],
                 features: 782,
