@@ -8,7 +8,7 @@ use crate::data::Splits;
 use crate::evaluate::{Evaluation, Evaluator, Measure};
 use crate::network::Architecture;
 use crate::progress::Progress;
-use crate::propensity::Propensities;
+use crate::propensity::{Cpbm, EmUsers, Propensities, PropensityError, RegressionEm};
 use crate::ranker::{Ranker, Targets, Trainer, TrainingLists, TrainingPairs, TrainingRecord, Validation};
 use crate::relevance::{Estimator, Relevance, estimate, pair_weights};
 use crate::simulate::{ShownLists, Simulation};
@@ -25,6 +25,9 @@ pub enum Method {
     Prs,
     /// Trained on estimated relevance.
     Estimated(Estimator),
+    /// Clicks corrected one by one as by `straightforward`, with θ by CPBM from a log of its own that has
+    /// interventions.
+    Cpbm,
 }
 
 impl Method {
@@ -32,6 +35,13 @@ impl Method {
     pub fn all() -> Vec<Method> {
         let [naive, ips, straightforward, user_aware, smoothed] = Estimator::all().map(Method::Estimated);
         vec![Method::Production, Method::Ideal, naive, ips, Method::Prs, straightforward, user_aware, smoothed]
+    }
+
+    /// The same with CPBM, for tables in which θ is estimated.
+    pub fn with_estimated_examination() -> Vec<Method> {
+        let mut methods = Method::all();
+        methods.insert(5, Method::Cpbm);
+        methods
     }
 }
 
@@ -42,8 +52,20 @@ impl fmt::Display for Method {
             Method::Ideal => f.pad("ideal"),
             Method::Prs => f.pad("prs"),
             Method::Estimated(estimator) => estimator.fmt(f),
+            Method::Cpbm => f.pad("cpbm"),
         }
     }
+}
+
+/// Where θ comes from.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Examination {
+    /// The simulation's own.
+    #[default]
+    Known,
+    /// Regression-EM on the clicks: the standard one for estimators that know only the population (`ips-pbm` and PRS),
+    /// the personalized one for the others. Its users are ignored.
+    Estimated(RegressionEm),
 }
 
 /// The settings of the experiment.
@@ -52,6 +74,7 @@ pub struct MainTable {
     methods: Vec<Method>,
     simulation: Simulation,
     trainer: Trainer,
+    examination: Examination,
     length: usize,
     production_share: f64,
     max_grade: u8,
@@ -70,6 +93,7 @@ impl MainTable {
             methods: Method::all(),
             simulation: Simulation::new(),
             trainer: Trainer::new().architecture(Architecture::mlp()),
+            examination: Examination::Known,
             length: 10,
             production_share: 0.01,
             max_grade: 4,
@@ -91,6 +115,12 @@ impl MainTable {
     /// How rankers are trained; its seed is set by [`run`](MainTable::run). Default: the paper's MLP.
     pub fn trainer(mut self, trainer: Trainer) -> Self {
         self.trainer = trainer;
+        self
+    }
+
+    /// Where θ comes from. Default: the simulation's own.
+    pub fn examination(mut self, examination: Examination) -> Self {
+        self.examination = examination;
         self
     }
 
@@ -116,14 +146,88 @@ impl MainTable {
             data,
             lists: &lists[0],
             counts: &counts,
-            propensities: simulator.propensities(),
+            propensities: self.propensities(data, &lists, &counts, simulator.propensities(), seed, progress)?,
             truth: simulator.relevance(),
             production,
             trainer: self.trainer.clone().seed(seed),
             progress,
         };
         let rows = self.methods.iter().map(|&method| run.method(method)).collect::<Result<_>>()?;
-        Ok(TableResult { rows, sessions: counts.session_count(), click_rates: click_rates(&counts) })
+        let errors = run.propensities.errors(&simulator.propensities(), &counts)?;
+        Ok(TableResult {
+            rows,
+            sessions: counts.session_count(),
+            click_rates: click_rates(&counts),
+            propensity_errors: errors,
+        })
+    }
+
+    /// θ as each method gets it.
+    fn propensities(
+        &self,
+        data: &Splits,
+        lists: &[ShownLists],
+        counts: &Counts,
+        truth: Propensities,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<UsedPropensities> {
+        let mut used = UsedPropensities { standard: truth.clone(), personalized: truth, cpbm: None, estimated: false };
+        if let Examination::Estimated(em) = &self.examination {
+            let estimate = |users: EmUsers| -> Result<Propensities> {
+                let em = em.clone().users(users).resamples(0).seed(seed);
+                Ok(em.estimate(counts, Some(&data.train), progress)?.propensities)
+            };
+            used.standard = estimate(EmUsers::Together)?;
+            used.personalized = estimate(EmUsers::Each)?;
+            used.estimated = true;
+        }
+        if self.methods.contains(&Method::Cpbm) {
+            used.cpbm = Some(self.cpbm(data, lists, seed, progress)?);
+        }
+        Ok(used)
+    }
+
+    /// θ by CPBM from a second log of the same users, as long as the first, in which half of the lists were shuffled.
+    fn cpbm(&self, data: &Splits, lists: &[ShownLists], seed: u64, progress: &dyn Progress) -> Result<Propensities> {
+        let simulation = self.simulation.clone().max_grade(self.max_grade).world_seed(seed);
+        let simulation = simulation.seed(seed.wrapping_add(SECOND_LOG)).shuffled(INTERVENED);
+        progress.begin("simulating interventions", 1);
+        let log = simulation.prepare(&data.train, lists)?.log();
+        let (counts, _) = count_log(&log, CountOptions::default())?;
+        Cpbm::new().seed(seed).estimate(&counts, progress)
+    }
+}
+
+/// What is added to the seed for the log with interventions, so that its clicks are other ones.
+const SECOND_LOG: u64 = 1 << 32;
+
+/// The share of sessions with shuffled lists in the log with interventions: plenty, as in the paper.
+const INTERVENED: f64 = 0.5;
+
+/// θ as each method gets it.
+struct UsedPropensities {
+    /// For estimators that know only the population.
+    standard: Propensities,
+    /// For estimators that know users.
+    personalized: Propensities,
+    cpbm: Option<Propensities>,
+    estimated: bool,
+}
+
+impl UsedPropensities {
+    fn of(&self, method: Method) -> &Propensities {
+        match method {
+            Method::Prs | Method::Estimated(Estimator::IpsPbm) => &self.standard,
+            Method::Cpbm => self.cpbm.as_ref().unwrap_or(&self.personalized),
+            _ => &self.personalized,
+        }
+    }
+
+    fn errors(&self, truth: &Propensities, counts: &Counts) -> Result<Vec<(String, PropensityError)>> {
+        let em = [&self.standard, &self.personalized].into_iter().filter(|_| self.estimated);
+        let all = em.chain(&self.cpbm);
+        all.map(|found| Ok((found.method.clone(), found.error_against(truth, counts)?))).collect()
     }
 }
 
@@ -133,7 +237,7 @@ struct Run<'a> {
     data: &'a Splits,
     lists: &'a ShownLists,
     counts: &'a Counts,
-    propensities: Propensities,
+    propensities: UsedPropensities,
     truth: &'a [f64],
     production: Ranker,
     trainer: Trainer,
@@ -154,12 +258,16 @@ impl Run<'_> {
                 self.train((&lists).into(), &progress)?
             }
             Method::Prs => {
-                let pairs = pair_weights(self.counts, &self.propensities)?;
+                let pairs = pair_weights(self.counts, self.propensities.of(method))?;
                 let (pairs, _) = TrainingPairs::from_pair_weights(train, &pairs)?;
                 self.train((&pairs).into(), &progress)?
             }
-            Method::Estimated(estimator) => {
-                let relevance = estimate(self.counts, &self.propensities, estimator)?;
+            Method::Estimated(_) | Method::Cpbm => {
+                let estimator = match method {
+                    Method::Estimated(estimator) => estimator,
+                    _ => Estimator::Straightforward,
+                };
+                let relevance = estimate(self.counts, self.propensities.of(method), estimator)?;
                 squared_errors = Some(self.squared_errors(&relevance)?);
                 beta = relevance.beta;
                 let (lists, _) = TrainingLists::from_relevance(train, &relevance)?;
@@ -235,6 +343,8 @@ pub struct TableResult {
     pub sessions: u64,
     /// Clicks per impression at positions 1, 2, ….
     pub click_rates: Vec<f64>,
+    /// How far each estimate of θ is from the truth, by its method; empty where θ is known.
+    pub propensity_errors: Vec<(String, PropensityError)>,
 }
 
 /// What one method gave.

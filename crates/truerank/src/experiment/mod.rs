@@ -4,6 +4,6 @@ mod main_table;
 mod production;
 mod summary;
 
-pub use main_table::{MainTable, Method, MethodResult, TableResult};
+pub use main_table::{Examination, MainTable, Method, MethodResult, TableResult};
 pub use production::{labelled_share, production_ranker};
 pub use summary::{SIGNIFICANCE, SummaryCell, SummaryRow, summarise};

@@ -128,6 +128,7 @@ mod tests {
             ],
             sessions: 1,
             click_rates: Vec::new(),
+            propensity_errors: Vec::new(),
         };
         let rows = summarise(&[result(0.0), result(0.02)], reference);
         assert_eq!(rows.iter().map(|row| row.measures[0].mark()).collect::<Vec<_>>(), [Some('-'), None, None]);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::Propensities;
+use super::{Details, Evidence, Fit, Propensities, UserClusters};
 use crate::files::table::FileType;
 use crate::files::{AtomicFile, read_text};
 use crate::ids::Ids;
@@ -21,6 +21,14 @@ struct Document {
     scale: String,
     positions: usize,
     population: Vec<f64>,
+    #[serde(default, skip_serializing_if = "EvidenceRow::is_empty")]
+    population_evidence: EvidenceRow,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fit: Option<FitRecord>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    clusters: Vec<Vec<f64>>,
     #[serde(default)]
     users: Vec<UserRow>,
 }
@@ -29,6 +37,27 @@ struct Document {
 struct UserRow {
     user: UserId,
     examination: Vec<f64>,
+    /// Counted from 1, as people name them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cluster: Option<u32>,
+    #[serde(flatten)]
+    evidence: EvidenceRow,
+}
+
+#[derive(Serialize, Deserialize, Default, Clone)]
+struct EvidenceRow {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    standard_errors: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    impressions: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    clicks: Vec<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FitRecord {
+    converged: bool,
+    log_likelihood: Vec<f64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -39,11 +68,11 @@ enum UserId {
 }
 
 impl Propensities {
-    /// Writes them as JSON.
+    /// Writes them as JSON, one line for each field and for each user.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let text = serde_json::to_string_pretty(&self.to_document()).map_err(|e| Error::input(path, e.to_string()))?;
+        let text = self.to_document().to_text().map_err(|e| Error::input(path, e.to_string()))?;
         let mut file = AtomicFile::create(path)?;
-        writeln!(file, "{text}").map_err(|e| Error::io(path, e))?;
+        file.write_all(text.as_bytes()).map_err(|e| Error::io(path, e))?;
         file.commit()
     }
 
@@ -61,6 +90,8 @@ impl Propensities {
     }
 
     fn to_document(&self) -> Document {
+        let details = &self.details;
+        let clusters = details.clusters.as_ref();
         Document {
             r#type: Some(FILE_TYPE.name.to_string()),
             version: Some(u64::from(FILE_TYPE.version)),
@@ -68,8 +99,22 @@ impl Propensities {
             scale: self.scale.clone(),
             positions: self.positions(),
             population: self.population.clone(),
+            population_evidence: EvidenceRow::of(&details.population, 0, self.positions()),
+            fit: details
+                .fit
+                .as_ref()
+                .map(|fit| FitRecord { converged: fit.converged, log_likelihood: fit.log_likelihood.clone() }),
+            notes: details.notes.clone(),
+            clusters: clusters.map_or(Vec::new(), |clusters| {
+                clusters.examination.chunks_exact(self.positions()).map(<[f64]>::to_vec).collect()
+            }),
             users: (0..self.users.len())
-                .map(|user| UserRow { user: self.user_id(user), examination: self.of_user(user).to_vec() })
+                .map(|user| UserRow {
+                    user: self.user_id(user),
+                    examination: self.of_user(user).to_vec(),
+                    cluster: clusters.map(|clusters| clusters.of_user[user] + 1),
+                    evidence: EvidenceRow::of(&details.by_user, user, self.positions()),
+                })
                 .collect(),
         }
     }
@@ -82,32 +127,118 @@ impl Propensities {
     }
 }
 
+impl EvidenceRow {
+    /// Row number `row` of evidence that is in rows of `positions`.
+    fn of(evidence: &Evidence, row: usize, positions: usize) -> Self {
+        fn part<T: Copy>(values: &[T], row: usize, positions: usize) -> Vec<T> {
+            values.iter().skip(row * positions).take(positions).copied().collect()
+        }
+        EvidenceRow {
+            standard_errors: part(&evidence.standard_errors, row, positions),
+            impressions: part(&evidence.impressions, row, positions),
+            clicks: part(&evidence.clicks, row, positions),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.lengths() == [0; 3]
+    }
+
+    fn lengths(&self) -> [usize; 3] {
+        [self.standard_errors.len(), self.impressions.len(), self.clicks.len()]
+    }
+
+    fn append_to(self, evidence: &mut Evidence) {
+        evidence.standard_errors.extend(self.standard_errors);
+        evidence.impressions.extend(self.impressions);
+        evidence.clicks.extend(self.clicks);
+    }
+}
+
 impl Document {
+    /// JSON in which people find their way: a line per field, and per entry of fields that list users or clusters.
+    fn to_text(&self) -> serde_json::Result<String> {
+        let mut fields = Vec::new();
+        if let serde_json::Value::Object(object) = serde_json::to_value(self)? {
+            for (name, value) in object {
+                let value = match value {
+                    serde_json::Value::Array(rows) if rows.iter().any(|row| row.is_array() || row.is_object()) => {
+                        let rows = rows.iter().map(|row| format!("    {row}")).collect::<Vec<_>>();
+                        format!("[\n{}\n  ]", rows.join(",\n"))
+                    }
+                    other => other.to_string(),
+                };
+                fields.push(format!("  {}: {value}", serde_json::Value::String(name)));
+            }
+        }
+        Ok(format!("{{\n{}\n}}\n", fields.join(",\n")))
+    }
+
     fn check(&self, path: &Path) -> Result<()> {
-        let wrong = |whose: &str, found: usize| {
-            let rule = format!("has {found} values, but positions is {}", self.positions);
-            Err(Error::input(path, format!("{whose} {rule}")))
+        let expect = |whose: &str, found: usize| match found == self.positions {
+            true => Ok(()),
+            false => {
+                let rule = format!("has {found} values, but positions is {}", self.positions);
+                Err(Error::input(path, format!("{whose} {rule}")))
+            }
         };
-        if self.population.len() != self.positions {
-            return wrong("population", self.population.len());
+        expect("population", self.population.len())?;
+        let evidence = |whose: &str, row: &EvidenceRow| {
+            row.lengths().into_iter().filter(|len| *len > 0).try_for_each(|len| expect(whose, len))
+        };
+        evidence("population_evidence", &self.population_evidence)?;
+        self.clusters.iter().try_for_each(|cluster| expect("a cluster", cluster.len()))?;
+        let lengths = self.users.first().map(|row| row.evidence.lengths());
+        for (index, row) in self.users.iter().enumerate() {
+            expect(&format!("examination of user number {}", index + 1), row.examination.len())?;
+            evidence(&format!("evidence of user number {}", index + 1), &row.evidence)?;
+            self.check_cluster(path, index, row)?;
+            if Some(row.evidence.lengths()) != lengths {
+                return Err(Error::input(
+                    path,
+                    "some users have standard_errors, impressions or clicks that others lack",
+                ));
+            }
         }
-        match self.users.iter().enumerate().find(|(_, row)| row.examination.len() != self.positions) {
-            Some((index, row)) => wrong(&format!("examination of user number {}", index + 1), row.examination.len()),
-            None => Ok(()),
+        Ok(())
+    }
+
+    fn check_cluster(&self, path: &Path, index: usize, row: &UserRow) -> Result<()> {
+        let known = match row.cluster {
+            Some(cluster) => (1..=self.clusters.len()).contains(&(cluster as usize)),
+            None => self.clusters.is_empty(),
+        };
+        if known {
+            return Ok(());
         }
+        let found = row.cluster.map_or("none".to_string(), |cluster| cluster.to_string());
+        let rule = format!("should be between 1 and {}, but is {found}", self.clusters.len());
+        Err(Error::input(path, format!("the cluster of user number {} {rule}", index + 1)))
     }
 
     fn into_propensities(self) -> Propensities {
         let mut users = Ids::default();
         let mut by_user = Vec::with_capacity(self.users.len() * self.positions);
+        let mut details = Details {
+            fit: self.fit.map(|fit| Fit { converged: fit.converged, log_likelihood: fit.log_likelihood }),
+            notes: self.notes,
+            ..Details::default()
+        };
+        self.population_evidence.append_to(&mut details.population);
+        let mut of_user = Vec::new();
         for row in self.users {
             match row.user {
                 UserId::Integer(value) => users.push_integer(value),
                 UserId::Text(text) => users.push_text(&text),
             }
             by_user.extend(row.examination);
+            row.evidence.append_to(&mut details.by_user);
+            of_user.extend(row.cluster.map(|cluster| cluster - 1));
         }
-        Propensities { method: self.method, scale: self.scale, population: self.population, users, by_user }
+        if !self.clusters.is_empty() {
+            details.clusters = Some(UserClusters { of_user, examination: self.clusters.concat() });
+        }
+        Propensities { method: self.method, scale: self.scale, population: self.population, users, by_user, details }
     }
 }
 
@@ -117,11 +248,22 @@ mod tests {
 
     fn example() -> Propensities {
         Propensities {
-            method: "oracle".into(),
-            scale: "true probabilities".into(),
+            method: "em".into(),
+            scale: "relative".into(),
             population: vec![1.0, 0.1 + 0.2],
             users: Ids::Integers(vec![1, 2]),
-            by_user: vec![1.0, 0.5, 1.0, 0.1],
+            by_user: vec![1.0, 0.5, 1.25, 0.1],
+            details: Details {
+                population: Evidence { standard_errors: vec![0.0, 0.01], ..Evidence::default() },
+                by_user: Evidence {
+                    standard_errors: vec![0.0, 0.02, 0.0, 0.03],
+                    impressions: vec![9, 8, 7, 6],
+                    clicks: vec![5, 4, 3, 2],
+                },
+                fit: Some(Fit { log_likelihood: vec![-0.5, -0.25], converged: true }),
+                clusters: Some(UserClusters { of_user: vec![1, 0], examination: vec![1.0, 0.2, 1.0, 0.5] }),
+                notes: vec!["a note".into()],
+            },
         }
     }
 
@@ -129,26 +271,38 @@ mod tests {
     fn what_is_written_is_read_back_to_the_last_bit() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("p.json");
-        example().write(&path).unwrap();
-        assert_eq!(Propensities::read(&path).unwrap(), example());
+        let plain = Propensities { details: Details::default(), ..example() };
+        for propensities in [example(), plain] {
+            propensities.write(&path).unwrap();
+            assert_eq!(Propensities::read(&path).unwrap(), propensities);
+        }
     }
 
     #[test]
     fn files_that_break_a_rule_are_refused_with_the_rule() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("p.json");
+        let whole = |rest: &str| {
+            format!(r#"{{"type":"truerank/propensities","version":1,"method":"m","scale":"s","positions":2,{rest}}}"#)
+        };
         let cases = [
-            ("{", "is not complete JSON"),
-            ("{}", "does not say that it is a truerank/propensities file"),
-            (r#"{"type":"truerank/counts","version":1}"#, "is a truerank/counts file"),
-            (r#"{"type":"truerank/propensities","version":9}"#, "has version 9"),
+            ("{".to_string(), "is not complete JSON"),
+            ("{}".to_string(), "does not say that it is a truerank/propensities file"),
+            (r#"{"type":"truerank/counts","version":1}"#.to_string(), "is a truerank/counts file"),
+            (r#"{"type":"truerank/propensities","version":9}"#.to_string(), "has version 9"),
+            (whole(r#""population":[1]"#), "population has 1 values, but positions is 2"),
+            (whole(r#""population":[2,1]"#), "examination should be between 0 and 1, but is 2"),
             (
-                r#"{"type":"truerank/propensities","version":1,"method":"m","scale":"s","positions":2,"population":[1]}"#,
-                "population has 1 values, but positions is 2",
+                whole(r#""population":[1,1],"users":[{"user":1,"examination":[-1,1]}]"#),
+                "a user's examination should be finite and at least 0, but is -1",
             ),
             (
-                r#"{"type":"truerank/propensities","version":1,"method":"m","scale":"s","positions":1,"population":[2]}"#,
-                "examination should be between 0 and 1, but is 2",
+                whole(r#""population":[1,1],"users":[{"user":1,"examination":[1,1],"cluster":2}]"#),
+                "the cluster of user number 1 should be between 1 and 0, but is 2",
+            ),
+            (
+                whole(r#""population":[1,1],"users":[{"user":1,"examination":[1,1],"clicks":[1]}]"#),
+                "evidence of user number 1 has 1 values, but positions is 2",
             ),
         ];
         for (text, expected) in cases {

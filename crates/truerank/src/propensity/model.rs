@@ -1,10 +1,11 @@
-//! Examination probabilities per position, for the population and for each known user.
+//! Examination probabilities per position, for the population and for each known user, and what stands behind them.
 
+use crate::counts::Counts;
 use crate::ids::Ids;
 use crate::{Error, Result};
 
 /// θ(u,k): the probability that user `u` examines position `k`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Propensities {
     /// How they were found, such as `oracle`.
     pub method: String,
@@ -14,8 +15,69 @@ pub struct Propensities {
     pub population: Vec<f64>,
     /// The users with probabilities of their own.
     pub users: Ids,
-    /// Their probabilities, one row of `population.len()` per user.
+    /// Their probabilities, one row of `population.len()` per user. On a relative scale a user who looks at a position
+    /// more than people do on average may be above 1.
     pub by_user: Vec<f64>,
+    /// What stands behind the numbers.
+    pub details: Details,
+}
+
+/// What stands behind estimated probabilities.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Details {
+    /// Behind each value of the population.
+    pub population: Evidence,
+    /// Behind each value of the users, in their order.
+    pub by_user: Evidence,
+    /// How the fit went, where there was one.
+    pub fit: Option<Fit>,
+    /// Groups of users who look alike, where they were asked for.
+    pub clusters: Option<UserClusters>,
+    /// What a reader should know: what was not identified, what was assumed.
+    pub notes: Vec<String>,
+}
+
+/// The counts and the uncertainty behind probabilities, one entry for each; empty where they are not known.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Evidence {
+    /// Documents shown.
+    pub impressions: Vec<u64>,
+    /// Documents clicked.
+    pub clicks: Vec<u64>,
+    /// Standard errors; 0 where the scale fixes the value.
+    pub standard_errors: Vec<f64>,
+}
+
+/// How a fit went.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Fit {
+    /// The mean log-likelihood per impression after each iteration.
+    pub log_likelihood: Vec<f64>,
+    /// Whether its relative change fell below the tolerance.
+    pub converged: bool,
+}
+
+/// Users grouped by where they look, sorted by mean examined position.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct UserClusters {
+    /// The cluster of each user, counted from 0, in the order of the propensities' users.
+    pub of_user: Vec<u32>,
+    /// The probabilities of each cluster, one row of positions after another.
+    pub examination: Vec<f64>,
+}
+
+impl UserClusters {
+    /// How many clusters there are, with lists of `positions`.
+    pub fn len(&self, positions: usize) -> usize {
+        self.examination.len() / positions.max(1)
+    }
+}
+
+/// `Σ k·θ(k) / Σ θ(k)`: the mean position among those examined.
+pub fn mean_examined_position(examination: &[f64]) -> f64 {
+    let total: f64 = examination.iter().sum();
+    let weighted: f64 = examination.iter().enumerate().map(|(index, theta)| (index + 1) as f64 * theta).sum();
+    weighted / total
 }
 
 impl Propensities {
@@ -29,12 +91,13 @@ impl Propensities {
         &self.by_user[user * self.positions()..][..self.positions()]
     }
 
-    /// Checks that every value is a probability and that the parts fit together.
+    /// Checks that every value can be a probability on its scale and that the parts fit together.
     pub fn check(&self) -> Result<()> {
         if self.population.is_empty() {
             return Err(Error::parameter("propensities should have at least one position, but have none"));
         }
-        if self.by_user.len() != self.users.len() * self.positions() {
+        let expected = self.users.len() * self.positions();
+        if self.by_user.len() != expected {
             return Err(Error::parameter(format!(
                 "propensities should have {} values for each of {} users, but have {} in all",
                 self.positions(),
@@ -42,10 +105,49 @@ impl Propensities {
                 self.by_user.len()
             )));
         }
-        let values = self.population.iter().chain(&self.by_user);
-        match values.into_iter().find(|value| !(0.0..=1.0).contains(*value)) {
-            Some(value) => Err(Error::parameter(format!("examination should be between 0 and 1, but is {value}"))),
+        if let Some(value) = self.population.iter().find(|value| !(0.0..=1.0).contains(*value)) {
+            return Err(Error::parameter(format!("examination should be between 0 and 1, but is {value}")));
+        }
+        match self.by_user.iter().find(|value| !(**value >= 0.0 && value.is_finite())) {
+            Some(value) => {
+                Err(Error::parameter(format!("a user's examination should be finite and at least 0, but is {value}")))
+            }
             None => Ok(()),
         }
+    }
+}
+
+impl Evidence {
+    /// Impressions and clicks of each position.
+    pub(crate) fn of_positions(counts: &Counts) -> Self {
+        Evidence::of_slots(counts, counts.max_position() as usize, |position, _| position as usize - 1)
+    }
+
+    /// Impressions and clicks of each user and position.
+    pub(crate) fn of_users(counts: &Counts) -> Self {
+        let positions = counts.max_position() as usize;
+        let slot = |position: u32, user: u32| user as usize * positions + position as usize - 1;
+        Evidence::of_slots(counts, counts.users.len() * positions, slot)
+    }
+
+    fn of_slots(counts: &Counts, len: usize, slot: impl Fn(u32, u32) -> usize) -> Self {
+        let mut evidence = Evidence { impressions: vec![0; len], clicks: vec![0; len], standard_errors: Vec::new() };
+        for cell in &counts.cells {
+            let slot = slot(cell.position, cell.user);
+            evidence.impressions[slot] += cell.impressions;
+            evidence.clicks[slot] += cell.clicks;
+        }
+        evidence
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_examined_position_weighs_positions_by_examination() {
+        assert_eq!(mean_examined_position(&[1.0, 0.5]), (1.0 + 2.0 * 0.5) / 1.5);
+        assert_eq!(mean_examined_position(&[0.0, 0.0, 0.5]), 3.0);
     }
 }

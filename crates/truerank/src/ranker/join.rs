@@ -1,13 +1,9 @@
 //! Finds the rows of a data set that relevance weights are about.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
-
 use super::{TrainingLists, TrainingPairs};
-use crate::data::Dataset;
-use crate::ids::Ids;
+use crate::Result;
+use crate::data::{Dataset, RowFinder, nothing_matches};
 use crate::relevance::{PairWeights, Relevance};
-use crate::{Error, Result};
 
 /// What did not find its counterpart when weights met a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -18,26 +14,8 @@ pub struct Unmatched {
     pub docs: usize,
 }
 
-/// The rows of documents, query by query.
-struct RowFinder<'a> {
-    data: &'a Dataset,
-    docs: &'a Ids,
-    query_number: Vec<Option<u32>>,
-}
-
-impl<'a> RowFinder<'a> {
-    fn new(data: &'a Dataset, queries: &Ids, docs: &'a Ids) -> Self {
-        RowFinder { data, docs, query_number: queries.numbers_in(data.queries()) }
-    }
-
-    /// The data set's number of query `query`, and for each of its documents the row in the data set.
-    fn find(&self, query: u32, docs: impl Iterator<Item = u32>) -> Option<(usize, Vec<Option<u32>>)> {
-        let number = self.query_number[query as usize]? as usize;
-        let rows: HashMap<Cow<'_, str>, u32> =
-            self.data.rows_of(number).map(|row| (self.data.docs().name(row), row as u32)).collect();
-        Some((number, docs.map(|doc| rows.get(&self.docs.name(doc as usize)).copied()).collect()))
-    }
-}
+/// What the error about no match calls what has a weight.
+const WEIGHTED: &str = "document with a weight";
 
 impl Relevance {
     /// For each weight, the row of `data` that it is about.
@@ -77,7 +55,11 @@ impl TrainingLists {
             lists.weights.extend(list.iter().map(|(_, weight)| weight));
             lists.ends.push(lists.rows.len());
         }
-        if lists.rows.is_empty() { Err(nothing_matches(data, &relevance.queries)) } else { Ok((lists, unmatched)) }
+        if lists.rows.is_empty() {
+            Err(nothing_matches(data, &relevance.queries, WEIGHTED, "weights'"))
+        } else {
+            Ok((lists, unmatched))
+        }
     }
 }
 
@@ -112,24 +94,19 @@ impl TrainingPairs {
             }
             training.pair_ends.push(training.pairs.len());
         }
-        if training.rows.is_empty() { Err(nothing_matches(data, &pairs.queries)) } else { Ok((training, unmatched)) }
+        if training.rows.is_empty() {
+            Err(nothing_matches(data, &pairs.queries, WEIGHTED, "weights'"))
+        } else {
+            Ok((training, unmatched))
+        }
     }
-}
-
-fn nothing_matches(data: &Dataset, queries: &Ids) -> Error {
-    let example = |ids: &Ids| if ids.is_empty() { "none".to_string() } else { format!("'{}'", ids.name(0)) };
-    Error::parameter(format!(
-        "no document with a weight is in the data set; the weights' first query is {}, the data set's is {}; \
-         are they from the same data?",
-        example(queries),
-        example(data.queries())
-    ))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::data::DatasetBuilder;
+    use crate::ids::Ids;
     use crate::relevance::{QueryPairs, Weight};
 
     /// Queries 7 and 3, with documents 1..=3 and 1..=2.

@@ -1,8 +1,9 @@
 //! Rankers: relevance weights and features enter, a model that scores documents leaves.
 //!
 //! [`Trainer`] fits a linear ranker or an MLP to [`TrainingLists`] or [`TrainingPairs`]; [`SvmRank`] fits a linear ranker to
-//! human grades. Both make a [`Ranker`], which scores data sets and is saved as safetensors.
+//! human grades; [`Dla`] fits a ranker and propensities to clicks. All make a [`Ranker`], which scores data sets and is saved as safetensors.
 
+mod dla;
 mod file;
 mod join;
 mod lbfgs;
@@ -18,6 +19,7 @@ use crate::data::Dataset;
 use crate::network::Network;
 use crate::{Error, Result};
 
+pub use dla::Dla;
 pub use join::Unmatched;
 pub use loss::{listwise_softmax, pairwise_prs};
 pub use svm_rank::SvmRank;

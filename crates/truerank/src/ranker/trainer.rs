@@ -261,7 +261,7 @@ impl Trainer {
         for step in 1..=steps {
             let loss = step_room.gradient(network, data, targets, batches.next());
             if !loss.is_finite() {
-                return Err(self.diverged(step, loss));
+                return Err(diverged(step, loss, self.learning_rate));
             }
             clip_norm(&mut step_room.gradient, self.clip);
             state.step(network.parameters_mut(), &step_room.gradient, self.learning_rate, self.l2 as f32);
@@ -276,14 +276,6 @@ impl Trainer {
             progress.advance(1);
         }
         Ok(())
-    }
-
-    fn diverged(&self, step: usize, loss: f64) -> Error {
-        Error::parameter(format!(
-            "the training loss is {loss} at step {step}; lower the learning rate ({}), or look for features that are \
-             not finite or far larger than the rest",
-            self.learning_rate
-        ))
     }
 
     fn train_lbfgs(
@@ -309,7 +301,7 @@ impl Trainer {
             self.tolerance,
             |iteration, loss, weights| {
                 if !loss.is_finite() {
-                    return Err(self.diverged(iteration, loss));
+                    return Err(diverged(iteration, loss, self.learning_rate));
                 }
                 let place = &mut network.parameters_mut()[layer.weight()];
                 place.iter_mut().zip(weights).for_each(|(place, &weight)| *place = weight as f32);
@@ -320,6 +312,14 @@ impl Trainer {
     }
 }
 
+/// What to do when a loss is no number any more.
+pub(super) fn diverged(step: usize, loss: f64, learning_rate: f32) -> Error {
+    Error::parameter(format!(
+        "the training loss is {loss} at step {step}; lower the learning rate ({learning_rate}), or look for features that \
+         are not finite or far larger than the rest"
+    ))
+}
+
 fn method_name(method: Method) -> String {
     match method {
         Method::Batches(optimizer) => optimizer.to_string(),
@@ -328,7 +328,7 @@ fn method_name(method: Method) -> String {
 }
 
 /// Batches of lists: each epoch all of them once, in an order of its own.
-struct Batches {
+pub(super) struct Batches {
     order: Vec<usize>,
     next: usize,
     size: usize,
@@ -337,11 +337,11 @@ struct Batches {
 }
 
 impl Batches {
-    fn new(lists: &[usize], size: usize, seed: u64) -> Self {
+    pub(super) fn new(lists: &[usize], size: usize, seed: u64) -> Self {
         Batches { order: lists.to_vec(), next: lists.len(), size, seed, epoch: 0 }
     }
 
-    fn next(&mut self) -> &[usize] {
+    pub(super) fn next(&mut self) -> &[usize] {
         if self.next == self.order.len() {
             // From sorted order, so that an epoch's order depends on its number alone.
             self.order.sort_unstable();
@@ -407,18 +407,18 @@ fn batch_loss(targets: &Targets<'_>, batch: &[usize], mut scores: &[f32], mut gr
 }
 
 /// The course of training so far: its checks, and the best parameters.
-struct Course<'a> {
+pub(super) struct Course<'a> {
     validation: Option<&'a Validation<'a>>,
     patience: Option<usize>,
-    checks: Vec<Check>,
+    pub(super) checks: Vec<Check>,
     best: Vec<f32>,
-    best_step: usize,
-    best_value: Option<f64>,
+    pub(super) best_step: usize,
+    pub(super) best_value: Option<f64>,
     since_best: usize,
 }
 
 impl<'a> Course<'a> {
-    fn new(validation: Option<&'a Validation<'a>>, patience: Option<usize>, data: &Dataset) -> Result<Self> {
+    pub(super) fn new(validation: Option<&'a Validation<'a>>, patience: Option<usize>, data: &Dataset) -> Result<Self> {
         if patience.is_some() && validation.is_none() {
             return Err(Error::parameter("patience needs validation, but there is none"));
         }
@@ -436,7 +436,7 @@ impl<'a> Course<'a> {
     }
 
     /// Records a check; says whether to go on.
-    fn check(&mut self, step: usize, loss: f64, network: &Network, progress: &dyn Progress) -> Result<bool> {
+    pub(super) fn check(&mut self, step: usize, loss: f64, network: &Network, progress: &dyn Progress) -> Result<bool> {
         let Some(validation) = self.validation else {
             self.checks.push(Check { step, loss, validation: None });
             self.best_step = step;
@@ -459,7 +459,7 @@ impl<'a> Course<'a> {
         Ok(self.patience.is_none_or(|patience| self.since_best < patience))
     }
 
-    fn keep_best(&self, network: &mut Network) {
+    pub(super) fn keep_best(&self, network: &mut Network) {
         if !self.best.is_empty() {
             network.parameters_mut().copy_from_slice(&self.best);
         }

@@ -149,7 +149,8 @@ impl Weighing<'_> {
                 return Err(impossible_click(counts, cell));
             }
             weight += cell.clicks as f64 * click_weight;
-            let click = theta * relevance;
+            // Relative propensities may be above 1, a click is not.
+            let click = (theta * relevance).min(1.0);
             variance += cell.impressions as f64 * click_weight * click_weight * click * (1.0 - click);
         }
         Ok(Weight {
@@ -222,6 +223,7 @@ mod tests {
             population: vec![1.0, 0.4],
             users: Ids::numbered(2),
             by_user: vec![1.0, 0.5, 1.0, 0.25],
+            ..Propensities::default()
         };
         (counts, propensities)
     }

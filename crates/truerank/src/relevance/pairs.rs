@@ -162,8 +162,7 @@ mod tests {
             method: "oracle".into(),
             scale: "true".into(),
             population: vec![1.0, 0.5, 0.2],
-            users: Ids::default(),
-            by_user: Vec::new(),
+            ..Propensities::default()
         };
         let pairs = pair_weights(&counts, &propensities).unwrap();
         let ideal_of_two = 1.0 + 1.0 / 3f64.log2();

@@ -161,6 +161,7 @@ fn propensities() -> impl Strategy<Value = Propensities> {
         population: vec![0.5; POSITIONS],
         users: Ids::numbered(USERS),
         by_user,
+        ..Propensities::default()
     })
 }
 

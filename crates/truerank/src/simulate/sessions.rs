@@ -89,6 +89,7 @@ impl<'a> Simulator<'a> {
             population: population.into_iter().map(|theta| theta.min(1.0)).collect(),
             users: self.user_ids(),
             by_user: self.users.iter().flat_map(examination).copied().collect(),
+            ..Propensities::default()
         }
     }
 

@@ -1,0 +1,39 @@
+//! Finds the rows of a data set that documents of a log are in.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::Dataset;
+use crate::Error;
+use crate::ids::Ids;
+
+/// Finds documents of other numberings, query by query.
+pub(crate) struct RowFinder<'a> {
+    data: &'a Dataset,
+    docs: &'a Ids,
+    query_number: Vec<Option<u32>>,
+}
+
+impl<'a> RowFinder<'a> {
+    pub fn new(data: &'a Dataset, queries: &Ids, docs: &'a Ids) -> Self {
+        RowFinder { data, docs, query_number: queries.numbers_in(data.queries()) }
+    }
+
+    /// The data set's number of query `query`, and for each of its documents the row in the data set.
+    pub fn find(&self, query: u32, docs: impl Iterator<Item = u32>) -> Option<(usize, Vec<Option<u32>>)> {
+        let number = self.query_number[query as usize]? as usize;
+        let rows: HashMap<Cow<'_, str>, u32> =
+            self.data.rows_of(number).map(|row| (self.data.docs().name(row), row as u32)).collect();
+        Some((number, docs.map(|doc| rows.get(&self.docs.name(doc as usize)).copied()).collect()))
+    }
+}
+
+/// The error when no `what`, such as a document of the log, is in the data set; `whose` queries are `queries`.
+pub(crate) fn nothing_matches(data: &Dataset, queries: &Ids, what: &str, whose: &str) -> Error {
+    let example = |ids: &Ids| if ids.is_empty() { "none".to_string() } else { format!("'{}'", ids.name(0)) };
+    Error::parameter(format!(
+        "no {what} is in the data set; the {whose} first query is {}, the data set's is {}; are they from the same data?",
+        example(queries),
+        example(data.queries())
+    ))
+}

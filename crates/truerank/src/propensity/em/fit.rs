@@ -1,0 +1,195 @@
+//! θ and γ of given observations, by accelerated EM.
+
+use super::RelevanceForm;
+use super::crossfit::CrossFit;
+use super::design::Design;
+use super::expectation::Weighted;
+use super::logistic::{Logistic, sigmoid};
+use super::relevance::{Fixed, MARGIN, RelevanceModel, Tabular};
+use super::squarem::{Found, Iteration, Squarem};
+use crate::Result;
+use crate::data::Dataset;
+use crate::network::Architecture;
+use crate::progress::{Progress, Silent};
+use crate::propensity::observations::Observations;
+
+/// What γ is regressed on, fixed once for a fit and all its resamples.
+pub(super) enum Basis<'a> {
+    /// Nothing: each document has its own γ.
+    Table,
+    /// Features, or features and a network's scores.
+    Columns(Box<Design<'a>>),
+}
+
+/// θ of each slot and γ of each document.
+pub(super) struct Fitted {
+    pub examination: Vec<f64>,
+    pub relevance: Vec<f64>,
+    /// The parameters of γ, to start from next time.
+    pub parameters: Vec<f64>,
+    /// The log-likelihood before each step that was kept.
+    pub log_likelihood: Vec<f64>,
+    pub converged: bool,
+}
+
+/// Epochs of the networks at most; they mostly stop after 15 to 25.
+const EPOCHS: usize = 60;
+
+/// Epochs in a row that predict unseen queries no better before the networks stop; each halves the learning rate.
+const PATIENCE: usize = 3;
+
+/// θ given the networks' γ: roughly, as both change again.
+const ROUGHLY: Squarem = Squarem { iterations: 30, tolerance: 1e-7, accelerated: true };
+
+/// Start of γ where no clicks are known to tell better.
+const FALLBACK_START: f64 = 0.1;
+
+impl<'a> Basis<'a> {
+    /// What `form` needs; networks are trained here.
+    ///
+    /// An MLP enters as one more column: the scores of networks that did not see a document's query. The regression
+    /// on this column and the features keeps γ calibrated within each position, which the networks alone are not.
+    pub fn new(
+        form: &RelevanceForm,
+        features: Option<(&'a Dataset, &[u32])>,
+        weighted: &Weighted<'_>,
+        squarem: Squarem,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let (RelevanceForm::Linear | RelevanceForm::Mlp(_), Some((data, rows))) = (form, features) else {
+            return Ok(Basis::Table);
+        };
+        let design = Design::new(data, rows.to_vec());
+        let RelevanceForm::Mlp(architecture) = form else { return Ok(Basis::Columns(Box::new(design))) };
+        progress.begin("first regression", squarem.iterations as u64);
+        let linear = Basis::Columns(Box::new(design));
+        let first = linear.fit(weighted, None, squarem, progress);
+        let Basis::Columns(design) = linear else { unreachable!("it was just made") };
+        let scores = network_scores(architecture, data, rows, weighted, first.examination, seed, progress)?;
+        Ok(Basis::Columns(Box::new(design.with_column(&scores))))
+    }
+
+    /// Fits θ and γ, from where `start` left them.
+    pub fn fit(
+        &self,
+        weighted: &Weighted<'_>,
+        start: Option<&Fitted>,
+        squarem: Squarem,
+        progress: &dyn Progress,
+    ) -> Fitted {
+        let (examination, gamma) = first_guess(weighted);
+        let mut model: Box<dyn RelevanceModel + '_> = match self {
+            Basis::Table => Box::new(Tabular::new(weighted.observations.docs.len(), gamma)),
+            Basis::Columns(design) => Box::new(Logistic::new(design, gamma)),
+        };
+        let x = match start {
+            Some(start) => [start.examination.as_slice(), &start.parameters].concat(),
+            None => [examination.as_slice(), model.parameters()].concat(),
+        };
+        let found = squarem.run(x, &mut Em { weighted, model: &mut *model }, progress);
+        fitted(found, weighted, &mut *model)
+    }
+}
+
+fn fitted(found: Found, weighted: &Weighted<'_>, model: &mut dyn RelevanceModel) -> Fitted {
+    let (examination, parameters) = found.x.split_at(weighted.observations.slot_count());
+    model.set_parameters(parameters);
+    Fitted {
+        examination: examination.to_vec(),
+        relevance: model.values().to_vec(),
+        parameters: parameters.to_vec(),
+        log_likelihood: found.log_likelihood,
+        converged: found.converged,
+    }
+}
+
+/// The networks' best scores of queries they did not see.
+fn network_scores(
+    architecture: &Architecture,
+    data: &Dataset,
+    rows: &[u32],
+    weighted: &Weighted<'_>,
+    mut examination: Vec<f64>,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<Vec<f64>> {
+    let mut networks = CrossFit::new(architecture, data, rows, &weighted.observations.docs, seed)?;
+    let (mut best, mut best_scores, mut since_best) = (f64::NEG_INFINITY, Vec::new(), 0);
+    progress.begin("training networks", EPOCHS as u64);
+    for _ in 0..EPOCHS {
+        networks.epoch(weighted, &examination);
+        let scores = networks.scores();
+        let mut fixed = Fixed { values: scores.iter().map(|score| sigmoid(*score)).collect() };
+        let found = ROUGHLY.run(examination, &mut Em { weighted, model: &mut fixed }, &Silent);
+        examination = found.x;
+        let value = found.log_likelihood.last().copied().unwrap_or(f64::NEG_INFINITY);
+        progress.advance(1);
+        progress.note(&format!("log-likelihood of unseen queries {:.6}", value / weighted.impressions()));
+        if value > best {
+            (best, best_scores, since_best) = (value, scores, 0);
+            continue;
+        }
+        since_best += 1;
+        networks.halve_rate();
+        if since_best == PATIENCE {
+            break;
+        }
+    }
+    Ok(best_scores)
+}
+
+/// θ as if all positions showed equally relevant documents, and γ that goes with it.
+fn first_guess(weighted: &Weighted<'_>) -> (Vec<f64>, f64) {
+    let Observations { positions, groups, .. } = *weighted.observations;
+    let mut sums = vec![(0.0, 0.0); positions];
+    for (slot, (shown, clicks)) in weighted.shown_in_slot.iter().zip(&weighted.clicks_in_slot).enumerate() {
+        let sum = &mut sums[slot % positions];
+        *sum = (sum.0 + shown, sum.1 + clicks);
+    }
+    let rates: Vec<f64> = sums.iter().map(|(shown, clicks)| clicks / shown.max(1.0)).collect();
+    let most = rates.iter().copied().fold(0.0, f64::max);
+    if most == 0.0 {
+        return (vec![0.5; positions * groups], FALLBACK_START);
+    }
+    let curve: Vec<f64> = rates.iter().map(|rate| (0.9 * rate / most).max(0.01)).collect();
+    (curve.repeat(groups), (most / 0.9).min(0.9))
+}
+
+/// EM as a fixed-point iteration on θ of all slots, followed by the parameters of γ.
+struct Em<'a> {
+    weighted: &'a Weighted<'a>,
+    model: &'a mut dyn RelevanceModel,
+}
+
+impl Em<'_> {
+    fn slots(&self) -> usize {
+        self.weighted.shown_in_slot.len()
+    }
+}
+
+impl Iteration for Em<'_> {
+    fn step(&mut self, x: &mut Vec<f64>) -> f64 {
+        let (examination, parameters) = x.split_at_mut(self.slots());
+        if self.model.parameters() != parameters {
+            self.model.set_parameters(parameters);
+        }
+        let expectation = self.weighted.expect(examination, self.model.values());
+        self.model.update(&expectation.relevant, &self.weighted.shown);
+        let sums = expectation.examined.iter().zip(&self.weighted.shown_in_slot);
+        for (theta, (examined, shown)) in examination.iter_mut().zip(sums) {
+            // A slot that a resample left out keeps its θ.
+            if *shown > 0.0 {
+                *theta = examined / shown;
+            }
+        }
+        parameters.copy_from_slice(self.model.parameters());
+        expectation.log_likelihood
+    }
+
+    fn restrict(&self, x: &mut [f64]) {
+        let (examination, parameters) = x.split_at_mut(self.slots());
+        examination.iter_mut().for_each(|theta| *theta = theta.clamp(MARGIN, 1.0 - MARGIN));
+        self.model.restrict(parameters);
+    }
+}

@@ -1,0 +1,309 @@
+//! Is θ identified? Counts and what links their slots enter, the pieces that can be compared leave.
+
+mod explain;
+mod features;
+mod union_find;
+
+use super::observations::Observations;
+use crate::counts::Counts;
+use crate::data::Dataset;
+use crate::{Error, Result};
+use union_find::UnionFind;
+
+/// Whose examination is to be estimated.
+#[derive(Debug, Clone, Copy)]
+pub enum Groups<'a> {
+    /// All users together: one θ(k) per position.
+    Population,
+    /// Each user alone: θ(u,k).
+    Users,
+    /// The group of each user of the counts, numbered from 0.
+    Given(&'a [u32]),
+}
+
+/// What makes slots comparable.
+#[derive(Debug, Clone, Copy)]
+pub enum Links<'a> {
+    /// One free γ for each (query, document).
+    Documents,
+    /// Features of the documents; those not in the data keep a γ of their own.
+    Features {
+        /// The documents' features.
+        data: &'a Dataset,
+        /// Without it, one free γ for each distinct feature vector; with it, γ is one function of the features.
+        regression: bool,
+    },
+}
+
+/// A group of users at a position: what has one θ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot {
+    /// Number of the group; the user's number where each user is a group.
+    pub group: u32,
+    /// Position, counted from 1.
+    pub position: u32,
+}
+
+/// Slots that can be compared with each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Sorted by group, then position.
+    pub slots: Vec<Slot>,
+    /// How many impressions they have.
+    pub impressions: u64,
+}
+
+/// Which examination probabilities can be compared, before any is fitted.
+///
+/// Clicks show only the products `θ(g,k) γ(q,d)` of a group's examination and a document's relevance. Two slots `(g,k)`
+/// are comparable when something with *one* γ was seen in both, and then along chains of such pairs; every piece of this
+/// graph has a scale of its own, which no amount of data fixes. What has one γ depends on [`Links`]:
+///
+/// 1. a (query, document) that was shown in both slots;
+/// 2. with features, any documents with the same feature vector, bit for bit (0 and −0 are the same);
+/// 3. with a regression of γ on the features, documents that are alike. Before the fit this is judged by position: for each
+///    feature take the central 90 % of its values over the documents shown there, each counted once (at most 2,000 of
+///    them, evenly spaced over the queries). Two positions are linked unless the intervals are disjoint on some feature,
+///    and a slot joins its position as soon as one of its documents has features. Positions with fewer than 10
+///    documents are linked by no feature: with so few, chance separates some feature or hides a gap.
+///
+/// Documents that were never clicked link nothing: γ = 0 explains them whatever θ is. Slots without clicks have θ = 0
+/// whatever they are compared with and would be false bridges: they are in no piece, but in [`silent`](Self::silent).
+///
+/// The check is necessary, not sufficient. Features may overlap one by one and still not together (on a diagonal, say); a
+/// regression that can fit every document alone compares nothing; users who saw documents unlike all others at a
+/// position join it nevertheless; and a comparison in which one side has no click on the shared documents bounds the
+/// ratio of two θ on one side only. Near linear in the cells, and in the sampled values for (3).
+///
+/// ```
+/// use truerank::counts::{Cell, Counts};
+/// use truerank::ids::Ids;
+/// use truerank::propensity::{Groups, Identifiability, Links};
+///
+/// let shown = |doc, position| Cell { query: 0, doc, position, user: 0, impressions: 10, clicks: 2 };
+/// let mut counts = Counts {
+///     queries: Ids::numbered(1),
+///     docs: Ids::numbered(2),
+///     users: Ids::numbered(1),
+///     cells: vec![shown(0, 1), shown(1, 2)],
+///     ..Counts::default()
+/// };
+/// let fixed = Identifiability::of_counts(&counts, Groups::Population, Links::Documents)?;
+/// assert!(fixed.nothing_connects_positions());
+/// counts.cells = vec![shown(0, 1), shown(0, 2), shown(1, 2)];
+/// assert!(Identifiability::of_counts(&counts, Groups::Population, Links::Documents)?.is_connected());
+/// # Ok::<(), truerank::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identifiability {
+    /// The pieces, the one with the most impressions first.
+    pub pieces: Vec<Piece>,
+    /// Slots with impressions but no click, sorted: their θ is estimated at 0.
+    pub silent: Vec<Slot>,
+    /// Sets of positions that hang together when users are merged, by their first position.
+    position_pieces: Vec<Vec<u32>>,
+    grouping: Grouping,
+    linking: Linking,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Grouping {
+    Population,
+    Users,
+    Given,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Linking {
+    Documents,
+    Vectors,
+    Regression,
+}
+
+impl Identifiability {
+    /// The pieces of `counts`. It is an error if given groups do not fit the users.
+    pub fn of_counts(counts: &Counts, groups: Groups<'_>, links: Links<'_>) -> Result<Self> {
+        let observations = groups.observations(counts)?;
+        let impressions = sums(&observations, |entry| observations.clicks[entry] + observations.misses[entry]);
+        let clicks = sums(&observations, |entry| observations.clicks[entry]);
+        let live: Vec<bool> = clicks.iter().map(|&clicks| clicks > 0.0).collect();
+        let sets = link(counts, &observations, &live, links);
+        let pieces = pieces(&observations, &live, &impressions, sets);
+        let silent = (0..observations.slot_count()).filter(|&slot| impressions[slot] > 0.0 && !live[slot]);
+        Ok(Identifiability {
+            position_pieces: position_pieces(&pieces, observations.positions),
+            silent: silent.map(|slot| slot_of(slot, observations.positions)).collect(),
+            pieces,
+            grouping: groups.grouping(),
+            linking: links.linking(),
+        })
+    }
+
+    /// Whether all slots with clicks can be compared.
+    pub fn is_connected(&self) -> bool {
+        self.pieces.len() == 1
+    }
+
+    /// Whether all positions with clicks can be compared when users are merged: a chain may pass from one user's
+    /// position to another user's same position.
+    pub fn positions_connected(&self) -> bool {
+        self.position_pieces.len() == 1
+    }
+
+    /// Whether no two different positions are linked at all; then clicks alone say nothing about θ and no fit is
+    /// meaningful. A log with a single position has nothing to compare and is not meant.
+    pub fn nothing_connects_positions(&self) -> bool {
+        let silent = self.silent.iter().map(|slot| slot.position);
+        let mut positions: Vec<u32> = self.position_pieces.concat();
+        positions.extend(silent);
+        let several = positions.iter().any(|&position| position != positions[0]);
+        several && self.pieces.iter().all(|piece| piece.positions().len() == 1)
+    }
+}
+
+impl Piece {
+    /// Its positions, sorted.
+    pub fn positions(&self) -> Vec<u32> {
+        sorted_distinct(self.slots.iter().map(|slot| slot.position))
+    }
+
+    /// Its groups, sorted.
+    pub fn groups(&self) -> Vec<u32> {
+        sorted_distinct(self.slots.iter().map(|slot| slot.group))
+    }
+}
+
+impl Groups<'_> {
+    fn observations(&self, counts: &Counts) -> Result<Observations> {
+        let Groups::Given(groups) = self else {
+            return Ok(match self {
+                Groups::Users => Observations::of_users(counts),
+                _ => Observations::of_population(counts),
+            });
+        };
+        let users = counts.users.len();
+        if groups.len() != users {
+            let found = groups.len();
+            return Err(Error::parameter(format!("each of {users} users should have a group, but {found} have one")));
+        }
+        match groups.iter().find(|&&group| group as usize >= users) {
+            Some(group) => Err(Error::parameter(format!(
+                "groups should be numbered from 0 and not be more than the {users} users, but one is {group}"
+            ))),
+            None => Ok(Observations::new(counts, groups)),
+        }
+    }
+
+    fn grouping(&self) -> Grouping {
+        match self {
+            Groups::Population => Grouping::Population,
+            Groups::Users => Grouping::Users,
+            Groups::Given(_) => Grouping::Given,
+        }
+    }
+}
+
+impl Links<'_> {
+    fn linking(&self) -> Linking {
+        match self {
+            Links::Documents => Linking::Documents,
+            Links::Features { regression: false, .. } => Linking::Vectors,
+            Links::Features { regression: true, .. } => Linking::Regression,
+        }
+    }
+}
+
+/// The sum of `value` over the entries of each slot.
+fn sums(observations: &Observations, value: impl Fn(usize) -> f64) -> Vec<f64> {
+    let mut sums = vec![0.0; observations.slot_count()];
+    observations.slots.iter().enumerate().for_each(|(entry, &slot)| sums[slot as usize] += value(entry));
+    sums
+}
+
+/// Sets of slots, and after them of one hub per position.
+fn link(counts: &Counts, observations: &Observations, live: &[bool], links: Links<'_>) -> UnionFind {
+    let mut sets = UnionFind::new(observations.slot_count() + observations.positions);
+    let Links::Features { data, regression } = links else {
+        let own: Vec<u32> = (0..observations.docs.len() as u32).collect();
+        link_shared(observations, live, &own, &mut sets);
+        return sets;
+    };
+    let rows = features::rows_of(counts, observations, data);
+    link_shared(observations, live, &features::same_vectors(&rows, data), &mut sets);
+    if regression {
+        features::link_positions(observations, live, &rows, data, &mut sets);
+    }
+    sets
+}
+
+/// Links the live slots that saw documents of one γ. `gamma` is, for each document, the first one with the same γ.
+fn link_shared(observations: &Observations, live: &[bool], gamma: &[u32], sets: &mut UnionFind) {
+    let docs = observations.docs.len();
+    let mut clicked = vec![false; docs];
+    for doc in 0..docs {
+        clicked[gamma[doc] as usize] |= observations.entries_of(doc).any(|entry| observations.clicks[entry] > 0.0);
+    }
+    let mut first = vec![None; docs];
+    for (doc, &gamma) in gamma.iter().enumerate().filter(|&(_, &gamma)| clicked[gamma as usize]) {
+        for slot in live_slots(observations, live, doc) {
+            sets.unite(slot, *first[gamma as usize].get_or_insert(slot));
+        }
+    }
+}
+
+/// The slots with clicks that document number `doc` was shown in.
+fn live_slots<'a>(observations: &'a Observations, live: &'a [bool], doc: usize) -> impl Iterator<Item = u32> + 'a {
+    let shown = move |&entry: &usize| observations.clicks[entry] + observations.misses[entry] > 0.0;
+    let slots = observations.entries_of(doc).filter(shown).map(|entry| observations.slots[entry]);
+    slots.filter(|&slot| live[slot as usize])
+}
+
+fn pieces(observations: &Observations, live: &[bool], impressions: &[f64], mut sets: UnionFind) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut number_of = vec![usize::MAX; observations.slot_count()];
+    for slot in (0..observations.slot_count()).filter(|&slot| live[slot]) {
+        // The root is the smallest member of its set, and hubs come last: it is a slot.
+        let root = sets.find(slot as u32) as usize;
+        if number_of[root] == usize::MAX {
+            number_of[root] = pieces.len();
+            pieces.push(Piece { slots: Vec::new(), impressions: 0 });
+        }
+        let piece = &mut pieces[number_of[root]];
+        piece.slots.push(slot_of(slot, observations.positions));
+        piece.impressions += impressions[slot] as u64;
+    }
+    // Stable: pieces of equal size stay in the order of their first slots.
+    pieces.sort_by_key(|piece| std::cmp::Reverse(piece.impressions));
+    pieces
+}
+
+/// The pieces of the graph in which the slots of a position are one node.
+fn position_pieces(pieces: &[Piece], positions: usize) -> Vec<Vec<u32>> {
+    let mut sets = UnionFind::new(positions + 1);
+    let mut shown = vec![false; positions + 1];
+    for piece in pieces {
+        for slot in &piece.slots {
+            sets.unite(slot.position, piece.slots[0].position);
+            shown[slot.position as usize] = true;
+        }
+    }
+    let mut by_root = vec![Vec::new(); positions + 1];
+    (1..=positions as u32)
+        .filter(|&position| shown[position as usize])
+        .for_each(|position| by_root[sets.find(position) as usize].push(position));
+    by_root.into_iter().filter(|positions| !positions.is_empty()).collect()
+}
+
+fn slot_of(slot: usize, positions: usize) -> Slot {
+    Slot { group: (slot / positions) as u32, position: (slot % positions) as u32 + 1 }
+}
+
+fn sorted_distinct(values: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut values: Vec<u32> = values.collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! The click likelihood climbed directly: a network for γ and free θ, trained together.
+
+use rand::seq::SliceRandom;
+
+use super::em::{Weighted, matched_observations, sigmoid};
+use super::{Details, Evidence, Fit, Propensities, SCALE, average, largest, rescale};
+use crate::counts::Counts;
+use crate::data::Dataset;
+use crate::network::{Architecture, Network, Optimizer, OptimizerState, Workspace, clip_norm};
+use crate::progress::Progress;
+use crate::random::stream;
+use crate::{Error, Result};
+
+/// The position-based click model with γ a network and θ free: maximises the likelihood of clicks under
+/// `P(c=1) = σ(f(x))·σ(b(u,k))` by gradient steps on f and b.
+///
+/// A baseline. The same likelihood is climbed by [`RegressionEm`](super::RegressionEm), which does not let γ see a
+/// document's own clicks: here a network large enough to know every document by heart would leave θ undetermined, so
+/// the number of epochs matters. There are no standard errors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UserPbm {
+    per_user: bool,
+    architecture: Architecture,
+    epochs: usize,
+    learning_rate: f32,
+    tolerance: f64,
+    seed: u64,
+}
+
+/// Documents per step.
+const BATCH: usize = 512;
+
+/// Gradients longer than this are cut, as in the rankers' training.
+const LONGEST: f64 = 5.0;
+
+/// θ are few and each is in many cells: they may move faster than the network's weights.
+const EXAMINATION_RATE: f32 = 10.0;
+
+impl Default for UserPbm {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl UserPbm {
+    /// A small MLP, θ per user.
+    pub fn new() -> Self {
+        UserPbm {
+            per_user: true,
+            architecture: Architecture::Mlp { hidden: vec![64, 32] },
+            epochs: 30,
+            learning_rate: 0.002,
+            tolerance: 1e-5,
+            seed: 1,
+        }
+    }
+
+    /// Whether every user has a θ(u,·). Default: true.
+    pub fn per_user(mut self, per_user: bool) -> Self {
+        self.per_user = per_user;
+        self
+    }
+
+    /// The network of γ. Default: hidden layers of 64 and 32.
+    pub fn architecture(mut self, architecture: Architecture) -> Self {
+        self.architecture = architecture;
+        self
+    }
+
+    /// Times that each document is seen, at most. Default: 30.
+    pub fn epochs(mut self, epochs: usize) -> Self {
+        self.epochs = epochs;
+        self
+    }
+
+    /// Adam's step size. Default: 0.002.
+    pub fn learning_rate(mut self, learning_rate: f32) -> Self {
+        self.learning_rate = learning_rate;
+        self
+    }
+
+    /// Stops when an epoch changes the log-likelihood by less than this share of itself. Default: 1e-5.
+    pub fn tolerance(mut self, tolerance: f64) -> Self {
+        self.tolerance = tolerance;
+        self
+    }
+
+    /// The seed of initial weights and of the order of documents. Default: 1.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.epochs == 0 {
+            return Err(Error::parameter("epochs should be at least 1, but are 0"));
+        }
+        if !(self.learning_rate > 0.0 && self.learning_rate.is_finite()) {
+            let rule = "learning rate should be positive and finite";
+            return Err(Error::parameter(format!("{rule}, but is {}", self.learning_rate)));
+        }
+        match self.tolerance >= 0.0 && self.tolerance < 1.0 {
+            true => Ok(()),
+            false => Err(Error::parameter(format!("tolerance should be in [0, 1), but is {}", self.tolerance))),
+        }
+    }
+
+    /// Estimates θ from `counts` and the features in `data`.
+    pub fn estimate(&self, counts: &Counts, data: &Dataset, progress: &dyn Progress) -> Result<Propensities> {
+        self.check()?;
+        if counts.click_count() == 0 {
+            return Err(Error::parameter("the log has no clicks, so nothing can be said about examination"));
+        }
+        let groups = if self.per_user { (0..counts.users.len() as u32).collect() } else { vec![0; counts.users.len()] };
+        let (observations, rows, note) = matched_observations(counts, &groups, data)?;
+        let weighted = Weighted::new(&observations);
+        let mut model = Model::new(self, data, &rows, observations.slot_count())?;
+        progress.begin("training the click model", self.epochs as u64);
+        let mut fit = Fit::default();
+        for epoch in 0..self.epochs {
+            model.epoch(&weighted, self.learning_rate, epoch as u64);
+            let value =
+                weighted.expect(&model.examination(), &model.relevance()).log_likelihood / weighted.impressions();
+            let change = fit.log_likelihood.last().map_or(f64::INFINITY, |last| (value - last).abs());
+            fit.log_likelihood.push(value);
+            progress.advance(1);
+            progress.note(&format!("log-likelihood {value:.6}"));
+            if change <= self.tolerance * value.abs() {
+                fit.converged = true;
+                break;
+            }
+        }
+        let unfinished = (!fit.converged).then(|| {
+            format!("the likelihood still rose after {} epochs: give it more, or a wider tolerance", self.epochs)
+        });
+        let notes = note.into_iter().chain(unfinished).collect();
+        Ok(self.finish(counts, model.examination(), fit, notes))
+    }
+
+    fn finish(&self, counts: &Counts, mut examination: Vec<f64>, fit: Fit, notes: Vec<String>) -> Propensities {
+        let positions = counts.max_position() as usize;
+        let sessions: Vec<f64> = counts.sessions_per_user().into_iter().map(|sessions| sessions as f64).collect();
+        let mut population = match self.per_user {
+            true => average(&examination, positions, &sessions),
+            false => examination.clone(),
+        };
+        let reference = largest(&population);
+        let scale = population[reference];
+        rescale(&mut population, reference);
+        examination.iter_mut().for_each(|theta| *theta /= scale);
+        let by_user = if self.per_user { Evidence::of_users(counts) } else { Evidence::default() };
+        Propensities {
+            method: if self.per_user { "user-pbm" } else { "pbm" }.to_string(),
+            scale: SCALE.to_string(),
+            population,
+            users: if self.per_user { counts.users.clone() } else { Default::default() },
+            by_user: if self.per_user { examination } else { Vec::new() },
+            details: Details {
+                population: Evidence::of_positions(counts),
+                by_user,
+                fit: Some(fit),
+                notes,
+                ..Details::default()
+            },
+        }
+    }
+}
+
+/// The network, the logits of θ, and what their optimisers remember.
+struct Model<'a> {
+    data: &'a Dataset,
+    rows: &'a [u32],
+    network: Network,
+    workspace: Workspace,
+    optimizer: OptimizerState,
+    logits: Vec<f32>,
+    logit_optimizer: OptimizerState,
+    seed: u64,
+}
+
+impl<'a> Model<'a> {
+    fn new(settings: &UserPbm, data: &'a Dataset, rows: &'a [u32], slots: usize) -> Result<Self> {
+        let network = Network::new(settings.architecture.clone(), data.feature_count(), settings.seed)?;
+        Ok(Model {
+            data,
+            rows,
+            workspace: Workspace::new(&network),
+            optimizer: Optimizer::Adam.start(network.parameters().len()),
+            network,
+            logits: vec![0.0; slots],
+            logit_optimizer: Optimizer::Adam.start(slots),
+            seed: settings.seed,
+        })
+    }
+
+    fn examination(&self) -> Vec<f64> {
+        self.logits.iter().map(|logit| sigmoid(f64::from(*logit))).collect()
+    }
+
+    fn relevance(&mut self) -> Vec<f64> {
+        let (network, features) = (&self.network, self.data.features());
+        let mut values = Vec::with_capacity(self.rows.len());
+        for rows in self.rows.chunks(1 << 14) {
+            let scores = self.workspace.forward(network, features, rows);
+            values.extend(scores.iter().map(|score| sigmoid(f64::from(*score))));
+        }
+        values
+    }
+
+    fn epoch(&mut self, weighted: &Weighted<'_>, rate: f32, epoch: u64) {
+        let mut docs: Vec<u32> = (0..self.rows.len() as u32).collect();
+        docs.shuffle(&mut stream(self.seed, "user-pbm", epoch));
+        docs.chunks(BATCH).for_each(|batch| self.step(weighted, batch, rate));
+    }
+
+    fn step(&mut self, weighted: &Weighted<'_>, docs: &[u32], rate: f32) {
+        let examination = self.examination();
+        let batch: Vec<u32> = docs.iter().map(|doc| self.rows[*doc as usize]).collect();
+        let scores = self.workspace.forward(&self.network, self.data.features(), &batch);
+        let relevance: Vec<f64> = scores.iter().map(|score| sigmoid(f64::from(*score))).collect();
+        let shown: f64 = docs.iter().map(|doc| weighted.shown[*doc as usize]).sum::<f64>().max(1.0);
+        let mut of_slots = vec![0.0; self.logits.len()];
+        let mut of_scores = Vec::with_capacity(docs.len());
+        for (&doc, &gamma) in docs.iter().zip(&relevance) {
+            weighted.add_slot_gradients(doc as usize, gamma, &examination, &mut of_slots);
+            of_scores.push(-(weighted.score_gradient(doc as usize, gamma, &examination) / shown) as f32);
+        }
+        let of_logits: Vec<f32> = of_slots.iter().map(|up| -(up / shown) as f32).collect();
+        let mut gradient = vec![0.0; self.network.parameters().len()];
+        self.workspace.backward(&self.network, &of_scores, &mut gradient);
+        clip_norm(&mut gradient, LONGEST);
+        self.optimizer.step(self.network.parameters_mut(), &gradient, rate, 0.0);
+        self.logit_optimizer.step(&mut self.logits, &of_logits, EXAMINATION_RATE * rate, 0.0);
+    }
+}
