@@ -2,7 +2,9 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{completions, convert, count, demo, evaluate, generate, relevance, score, simulate, train};
+use crate::commands::{
+    completions, convert, count, demo, evaluate, generate, propensity, relevance, score, simulate, train,
+};
 
 /// Learns what people find relevant from what they clicked, for every kind of searcher.
 #[derive(Parser)]
@@ -26,13 +28,14 @@ const LAST: usize = 900;
 const WAY: &str = "\
 The way from data to a ranker, each step reading what the one before wrote:
 
-  truerank generate  --preset small -o data/
-  truerank simulate  data/ --sessions 150000 -o clicks.parquet
-  truerank count     clicks.parquet -o counts/
-  truerank relevance counts/ --propensities clicks.propensities.json -o relevance.parquet
-  truerank train     data/ --relevance relevance.parquet -o ranker.safetensors
-  truerank evaluate  data/test.txt --ranker ranker.safetensors
-  truerank score     data/test.txt --ranker ranker.safetensors -o run.trec
+  truerank generate   --preset small -o data/
+  truerank simulate   data/ --sessions 150000 -o clicks.parquet
+  truerank count      clicks.parquet -o counts/
+  truerank propensity counts/ --data data/ --per-user -o propensities.json
+  truerank relevance  counts/ --propensities propensities.json -o relevance.parquet
+  truerank train      data/ --relevance relevance.parquet -o ranker.safetensors
+  truerank evaluate   data/test.txt --ranker ranker.safetensors
+  truerank score      data/test.txt --ranker ranker.safetensors -o run.trec
 
 `truerank demo` goes all the way by itself and compares the estimators.
 Exit codes: 0 done, 2 an error.";
@@ -44,6 +47,7 @@ pub enum Command {
     Generate(generate::Generate),
     Simulate(simulate::Simulate),
     Count(count::Count),
+    Propensity(propensity::Propensity),
     Relevance(relevance::Relevance),
     Train(train::Train),
     Evaluate(evaluate::Evaluate),

@@ -26,11 +26,14 @@ fn main() -> ExitCode {
 
 /// A wrong value gets one line, as errors in files do; what is wrong with the options as such also gets their usage.
 fn refuse(error: &clap::Error) -> ! {
-    if error.kind() != ErrorKind::ValueValidation {
-        error.exit();
-    }
+    let lines = match error.kind() {
+        ErrorKind::ValueValidation => 1,
+        // The second line has the values that are possible.
+        ErrorKind::InvalidValue => 2,
+        _ => error.exit(),
+    };
     let text = error.render().to_string();
-    progress::say_error(text.lines().next().unwrap_or_default());
+    progress::say_error(&text.lines().take(lines).map(str::trim).collect::<Vec<_>>().join(" "));
     std::process::exit(2)
 }
 

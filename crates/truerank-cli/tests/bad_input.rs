@@ -36,7 +36,7 @@ fn prepared() -> Sandbox {
     sandbox.run("count clicks.csv -o counts");
     sandbox.run("relevance counts --propensities clicks.propensities.json -o relevance.parquet");
     sandbox.run("train data --model svm-rank -o ranker.st");
-    for name in ["earlier.parquet", "earlier.txt", "earlier.csv", "earlier.st", "earlier.trec"] {
+    for name in ["earlier.parquet", "earlier.txt", "earlier.csv", "earlier.st", "earlier.trec", "earlier.json"] {
         sandbox.write(name, "an older result");
     }
     sandbox.run("count clicks.csv -o earlier-counts");
@@ -390,6 +390,243 @@ fn wrong_values() {
     );
 }
 
+/// Also a log in which documents move, one without clicks, and one that links some positions and not others.
+fn prepared_for_propensity() -> Sandbox {
+    let sandbox = prepared();
+    sandbox.run("simulate data --sessions 400 --etas 1,0.5 --shuffle 1 --production-share 1 -o moving.csv");
+    sandbox.run("count moving.csv -o moving");
+    sandbox.write("no-clicks.csv", format!("{HEADER}1,u,q,d,1,0\n1,u,q,e,2,0\n2,u,q,e,1,0\n2,u,q,d,2,0\n"));
+    sandbox.run("count no-clicks.csv -o no-clicks");
+    let apart = "1,u,q,a,1,1\n1,u,q,b,2,1\n1,u,q,c,3,1\n2,u,q,b,1,1\n2,u,q,a,2,0\n2,u,q,c,3,1\n";
+    sandbox.write("apart.csv", format!("{HEADER}{apart}"));
+    sandbox.run("count apart.csv -o apart");
+    let swapped = "1,U,q,d,1,1\n1,U,q,e,2,1\n2,U,q,e,1,1\n2,U,q,d,2,1\n".replace('U', "\"u\nv\"");
+    sandbox.write("lines.csv", format!("{HEADER}{swapped}"));
+    sandbox.run("count lines.csv -o lines");
+    sandbox.write("other.txt", "1 qid:77 1:1 2:1\n0 qid:77 1:0 2:0\n");
+    let propensities = r#"{"type":"truerank/propensities","version":1,"method":"m","scale":"s","#;
+    sandbox.write("two.json", format!(r#"{propensities}"positions":2,"population":[1,0.5]}}"#));
+    truncated(&sandbox, "clicks.propensities.json", "short.json");
+    for (name, rows) in [
+        ("text", "1,3\n2,old"),
+        ("wide", "1,3\n2,4,5"),
+        ("missing", "1,3"),
+        ("twice", "1,3\n2,4\n1,5"),
+        ("nan", "1,NaN"),
+    ] {
+        sandbox.write(&format!("{name}-users.csv"), format!("user,age\n{rows}\n"));
+    }
+    sandbox.write("id-users.csv", "user\n1\n2\n");
+    sandbox.write("empty-users.csv", "");
+    sandbox
+}
+
+#[test]
+fn logs_that_cannot_tell_examination() {
+    check(
+        &prepared_for_propensity(),
+        &[
+            ("propensity nowhere -o OUT.json", &["nowhere: no such file or folder"]),
+            ("propensity clicks.csv -o OUT.json", &["clicks.csv: is not a folder of counts", "truerank count"]),
+            ("propensity data -o OUT.json", &["data: is not a folder of counts"]),
+            (
+                "propensity counts -o OUT.json",
+                &[
+                    "counts: examination is not identifiable from this log: no two positions can be compared",
+                    "swap positions 1 and 2",
+                    "pass features of the documents with --data",
+                ],
+            ),
+            ("propensity counts --per-user -o OUT.json", &["counts: examination is not identifiable"]),
+            (
+                "propensity apart --strict -o OUT.json",
+                &["apart: examination is not identifiable", "positions 1–2; position 3", "swap positions 2 and 3"],
+            ),
+            (
+                "propensity counts --method swap -o OUT.json",
+                &["counts: no document was shown at both position 1 and another", "swapped or shuffled", "--method em"],
+            ),
+            (
+                "propensity apart --method swap -o OUT.json",
+                &["apart: position 3 is not linked to position 1", "swapped or shuffled"],
+            ),
+            (
+                "propensity counts --method harvesting -o OUT.json",
+                &["counts: no document was shown at two positions", "swapped or shuffled"],
+            ),
+            ("propensity apart --method harvesting -o OUT.json", &["apart: position 3 is not linked to 1"]),
+            ("propensity counts --method cpbm -o OUT.json", &["counts: no document was shown at two positions"]),
+            ("propensity no-clicks -o OUT.json", &["no-clicks: has no clicks, so nothing can be said"]),
+            ("propensity no-clicks --method swap -o OUT.json", &["no-clicks: has no clicks"]),
+            ("propensity no-clicks --method harvesting -o OUT.json", &["no-clicks: has no clicks"]),
+            ("propensity no-clicks --method cpbm -o OUT.json", &["no-clicks: has no clicks"]),
+            ("propensity no-clicks --method user-pbm --data data -o OUT.json", &["no-clicks: has no clicks"]),
+            ("propensity no-clicks --method dla --data data -o OUT.json", &["no-clicks: has no clicks"]),
+        ],
+    );
+}
+
+#[test]
+fn files_that_do_not_fit_a_log() {
+    check(
+        &prepared_for_propensity(),
+        &[
+            (
+                "propensity counts --data other.txt -o OUT.json",
+                &["counts with other.txt: no document of the log is in the data set", "are they from the same data?"],
+            ),
+            (
+                "propensity counts --data other.txt --per-user -o OUT.json",
+                &["counts with other.txt: no document of the log is in the data set"],
+            ),
+            (
+                "propensity counts --data other.txt --method user-pbm -o OUT.json",
+                &["counts with other.txt: no document of the log is in the data set"],
+            ),
+            (
+                "propensity counts --data other.txt --method dla -o OUT.json",
+                &["counts with other.txt: no document of the log is in the data set"],
+            ),
+            ("propensity counts --data nowhere -o OUT.json", &["nowhere: no such file or folder"]),
+            ("propensity counts --data clicks.csv -o OUT.json", &["clicks.csv: is not a data set by its name"]),
+            ("propensity counts --data data --features 1 -o OUT.json", &["data/train.txt:1: feature index is 2"]),
+            ("propensity moving --against short.json -o OUT.json", &["short.json: is not complete JSON"]),
+            ("propensity moving --against nowhere.json -o OUT.json", &["nowhere.json: no such file or folder"]),
+            (
+                "propensity moving --against counts/meta.json -o OUT.json",
+                &["counts/meta.json: is a truerank/counts file, but a truerank/propensities file is expected"],
+            ),
+            ("propensity moving --against two.json -o OUT.json", &["two.json: has 2 positions, but the log has 3"]),
+            (
+                "propensity moving --method cpbm --user-features text-users.csv -o OUT.json",
+                &["error: text-users.csv:3: 'old' should be a finite number"],
+            ),
+            (
+                "propensity moving --method cpbm --user-features nan-users.csv -o OUT.json",
+                &["error: nan-users.csv:2: 'NaN' should be a finite number"],
+            ),
+            (
+                "propensity moving --method cpbm --user-features wide-users.csv -o OUT.json",
+                &["error: wide-users.csv:3: has 2 features, but the header has 1"],
+            ),
+            (
+                "propensity moving --method cpbm --user-features twice-users.csv -o OUT.json",
+                &["error: twice-users.csv:4: user '1' has features at line 2 already"],
+            ),
+            (
+                "propensity moving --method cpbm --user-features missing-users.csv -o OUT.json",
+                &["moving with missing-users.csv: every user of the log should have features, but \"2\" has none"],
+            ),
+            (
+                "propensity lines --method cpbm --user-features missing-users.csv -o OUT.json",
+                &["lines with missing-users.csv: every user", r#"but "u\nv" has none"#],
+            ),
+            (
+                "propensity moving --method cpbm --user-features id-users.csv -o OUT.json",
+                &["error: id-users.csv:1: has one column"],
+            ),
+            (
+                "propensity moving --method cpbm --user-features empty-users.csv -o OUT.json",
+                &["error: empty-users.csv: is empty"],
+            ),
+            (
+                "propensity moving --method cpbm --user-features nowhere.csv -o OUT.json",
+                &["error: nowhere.csv: no such file or folder"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn wrong_options_of_propensity() {
+    check(
+        &prepared_for_propensity(),
+        &[
+            (
+                "propensity moving --method guess -o OUT.json",
+                &["'guess' for '--method", "em, swap, harvesting, cpbm, user-pbm, dla"],
+            ),
+            ("propensity moving --per-user --shrink much -o OUT.json", &["'much'", "none, population, clusters"]),
+            (
+                "propensity moving --relevance tree --data data -o OUT.json",
+                &["--relevance", "`table`, `linear`, `mlp` or like `mlp:64,32`, but is `tree`"],
+            ),
+            ("propensity moving --relevance mlp:0 --data data -o OUT.json", &["--relevance", "hidden size"]),
+            (
+                "propensity counts --relevance mlp -o OUT.json",
+                &["--relevance mlp:64,32 learns from features", "--data"],
+            ),
+            (
+                "propensity counts --relevance linear -o OUT.json",
+                &["--relevance linear learns from features", "--data"],
+            ),
+            ("propensity moving --relevance table --data data -o OUT.json", &["leave out --data"]),
+            ("propensity counts --method user-pbm -o OUT.json", &["--method user-pbm learns from features", "--data"]),
+            ("propensity counts --method dla -o OUT.json", &["--method dla learns from features", "--data"]),
+            ("propensity moving --per-user --clusters 0 -o OUT.json", &["--clusters", "auto or a whole number from 1"]),
+            ("propensity moving --per-user --clusters abc -o OUT.json", &["'abc' for '--clusters"]),
+            (
+                "propensity moving --per-user --clusters 3 -o OUT.json",
+                &["moving: number of clusters should be at most the number of users, 2, but is 3"],
+            ),
+            (
+                "propensity moving --clusters 2 -o OUT.json",
+                &["--clusters is for the examination of each user: add --per-user"],
+            ),
+            ("propensity moving --grouping mixture -o OUT.json", &["--grouping", "add --per-user"]),
+            ("propensity moving --shrink none -o OUT.json", &["--shrink", "add --per-user"]),
+            (
+                "propensity moving --per-user --shrink none --clusters 2 -o OUT.json",
+                &["--clusters is for --shrink clusters, but --shrink is none"],
+            ),
+            (
+                "propensity moving --per-user --shrink population --grouping k-means -o OUT.json",
+                &["--grouping is for --shrink clusters, but --shrink is population"],
+            ),
+            ("propensity moving --resamples 1 -o OUT.json", &["--resamples is 1, but should be 0", "at least 2"]),
+            ("propensity moving --method swap --resamples 1 -o OUT.json", &["--resamples is 1"]),
+            ("propensity moving --iterations 0 -o OUT.json", &["--iterations is 0, but should be at least 1"]),
+            ("propensity moving --tolerance 0 -o OUT.json", &["--tolerance is 0, but should be between 0 and 1"]),
+            ("propensity moving --tolerance NaN -o OUT.json", &["--tolerance is NaN"]),
+            ("propensity moving --seed x -o OUT.json", &["--seed", "x"]),
+            (
+                "propensity moving --method swap --data data -o OUT.json",
+                &["--data is for --method em, user-pbm or dla, but the method is swap"],
+            ),
+            (
+                "propensity moving --method harvesting --relevance table -o OUT.json",
+                &["--relevance is for --method em, but the method is harvesting"],
+            ),
+            ("propensity moving --method swap --strict -o OUT.json", &["--strict is for --method em"]),
+            (
+                "propensity moving --method swap --per-user --shrink none -o OUT.json",
+                &["--shrink is for --method em, but the method is swap"],
+            ),
+            ("propensity moving --method cpbm --clusters 2 -o OUT.json", &["--clusters is for --method em"]),
+            ("propensity moving --method cpbm --grouping k-means -o OUT.json", &["--grouping is for --method em"]),
+            ("propensity moving --user-features text-users.csv -o OUT.json", &["--user-features is for --method cpbm"]),
+            ("propensity moving --ranker OUT.st -o OUT.json", &["--ranker is for --method dla"]),
+            ("propensity moving --model linear -o OUT.json", &["--model is for --method dla"]),
+            (
+                "propensity moving --method swap --iterations 9 -o OUT.json",
+                &["--iterations is for --method em, harvesting"],
+            ),
+            (
+                "propensity counts --method dla --data data --tolerance 0.1 -o OUT.json",
+                &["--tolerance is for --method em"],
+            ),
+            (
+                "propensity counts --method user-pbm --data data --resamples 5 -o OUT.json",
+                &["--resamples is for --method em, swap, harvesting or cpbm, but the method is user-pbm"],
+            ),
+            (
+                "propensity counts --method dla --data data --ranker OUT.json -o OUT.json",
+                &["--ranker and --output are both OUT.json: give them different names"],
+            ),
+        ],
+    );
+}
+
 #[test]
 fn outputs_that_cannot_be_written() {
     let sandbox = prepared();
@@ -407,6 +644,16 @@ fn outputs_that_cannot_be_written() {
             (
                 "relevance counts --propensities clicks.propensities.json --estimator all -o nowhere/OUT",
                 &["nowhere: no such folder"],
+            ),
+            ("propensity counts --data data -o nowhere/OUT.json", &["nowhere: no such folder to write into"]),
+            (
+                "propensity counts --data data -o clicks.csv/OUT.json",
+                &["clicks.csv: is a file, but a folder is needed"],
+            ),
+            ("propensity counts --data data -o data", &["data: is a folder, but a file is to be written here"]),
+            (
+                "propensity counts --data data --method dla --ranker nowhere/OUT.st -o OUT.json",
+                &["nowhere: no such folder to write into"],
             ),
             ("train data -o nowhere/OUT.st", &["nowhere: no such folder"]),
             ("score data/test.txt --ranker ranker.st -o nowhere/OUT.trec", &["nowhere: no such folder"]),

@@ -4,8 +4,19 @@ mod common;
 
 use common::Sandbox;
 
-const COMMANDS: [&str; 10] =
-    ["demo", "generate", "simulate", "count", "relevance", "train", "evaluate", "score", "convert", "completions"];
+const COMMANDS: [&str; 11] = [
+    "demo",
+    "generate",
+    "simulate",
+    "count",
+    "propensity",
+    "relevance",
+    "train",
+    "evaluate",
+    "score",
+    "convert",
+    "completions",
+];
 
 #[test]
 fn the_program_explains_itself() {

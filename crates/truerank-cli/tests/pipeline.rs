@@ -117,7 +117,36 @@ fn the_demo_compares_all_methods() {
     let table = Sandbox::new().json(&format!("{demo} --json"));
     let rows: Vec<&str> = table["rows"].as_array().unwrap().iter().map(|row| row["method"].as_str().unwrap()).collect();
     assert_eq!(rows, METHODS);
-    has_keys(&table, &["type", "version", "preset", "sessions", "model", "seed", "seeds", "click_rates", "rows"]);
+    has_keys(&table, &DEMO_KEYS);
+    assert!(table["estimate"].is_null());
+}
+
+const DEMO_KEYS: [&str; 11] = [
+    "type",
+    "version",
+    "preset",
+    "sessions",
+    "model",
+    "seed",
+    "seeds",
+    "estimate",
+    "propensity_errors",
+    "click_rates",
+    "rows",
+];
+
+#[test]
+fn the_demo_can_estimate_examination() {
+    let demo = "demo --preset tiny --model linear --sessions 20000 --estimate";
+    insta::assert_snapshot!("demo_estimate", shape_of_demo(&Sandbox::new().run(demo)));
+    let table = Sandbox::new().json(&format!("{demo} linear --json"));
+    has_keys(&table, &DEMO_KEYS);
+    let errors = table["propensity_errors"][0].as_array().unwrap();
+    let methods: Vec<&str> = errors.iter().map(|error| error["method"].as_str().unwrap()).collect();
+    assert_eq!(methods, ["em, relevance by linear", "personalized em, relevance by linear", "cpbm"]);
+    assert!(errors.iter().all(|error| error["population"].as_f64().unwrap() < 0.5));
+    let rows: Vec<&str> = table["rows"].as_array().unwrap().iter().map(|row| row["method"].as_str().unwrap()).collect();
+    assert!(rows.contains(&"cpbm") && rows.len() == METHODS.len() + 1);
 }
 
 /// Names and texts without numbers, marks and what follows from them.

@@ -18,12 +18,37 @@ const STEPS: [&str; 10] = [
     "score data/test.txt --ranker mlp.safetensors -o run.trec",
 ];
 
+/// Every way to estimate propensities; standard errors too, as resamples are drawn in parallel.
+const ESTIMATES: [&str; 13] = [
+    "--data data --resamples 3",
+    "--data data --per-user --shrink none --resamples 3",
+    "--data data --per-user --shrink population --resamples 3",
+    "--data data --per-user --shrink clusters --resamples 3",
+    "--data data --per-user --grouping k-means --clusters 3 --resamples 0",
+    "--data data --relevance mlp:16,8 --resamples 2",
+    "--per-user --relevance table --resamples 3",
+    "--method swap --per-user",
+    "--method harvesting --per-user",
+    "--method cpbm --iterations 40 --resamples 2",
+    "--data data --method user-pbm --per-user --iterations 3",
+    "--data data --method dla --per-user --iterations 20 --ranker dla.st",
+    "--data data --method dla --model mlp:8 --iterations 20 --ranker mlp.st",
+];
+
 fn run_with(threads: usize) -> Sandbox {
     let sandbox = Sandbox::new();
     for step in STEPS {
         sandbox.run(&format!("{step} --threads {threads}"));
     }
+    estimate_all(&sandbox, threads);
     sandbox
+}
+
+/// Writes `0.json`, `1.json`, …
+fn estimate_all(sandbox: &Sandbox, threads: usize) {
+    for (number, options) in ESTIMATES.iter().enumerate() {
+        sandbox.run(&format!("propensity counts {options} --threads {threads} -o {number}.json"));
+    }
 }
 
 #[test]
@@ -35,6 +60,24 @@ fn threads_leave_no_trace() {
         for (name, content) in &one {
             assert!(*content == more[name], "{} differs between 1 and {threads} threads", name.display());
         }
+    }
+}
+
+#[test]
+fn the_order_of_rows_leaves_no_trace_in_propensities() {
+    let sandbox = Sandbox::with_tiny_data();
+    sandbox.run("simulate data --sessions 3000 --users 5 --swap 0.3 -o clicks.csv");
+    let log = String::from_utf8(sandbox.read("clicks.csv")).unwrap();
+    let (header, rows) = log.split_once('\n').unwrap();
+    sandbox.write("shuffled.csv", format!("{header}\n{}\n", shuffled(rows.lines().collect()).join("\n")));
+    let [in_order, in_disorder] = ["clicks.csv", "shuffled.csv"].map(|log| {
+        sandbox.run(&format!("count {log} -o counts"));
+        estimate_all(&sandbox, 2);
+        let names = (0..ESTIMATES.len()).map(|number| format!("{number}.json"));
+        names.chain(["dla.st".to_string(), "mlp.st".to_string()]).map(|name| sandbox.read(&name)).collect::<Vec<_>>()
+    });
+    for (number, (one, other)) in in_order.iter().zip(&in_disorder).enumerate() {
+        assert!(one == other, "file {number} of propensity differs between orders of rows");
     }
 }
 

@@ -59,6 +59,15 @@ pub fn read_file(path: &Path, reading: &ReadArguments, progress: &Shown) -> Resu
     Ok(read_dataset(path, &reading.options())?)
 }
 
+/// The training part of a folder, or a file as it is.
+pub fn read_training_part(path: &Path, reading: &ReadArguments, progress: &Shown) -> Result<Dataset> {
+    if !path.is_dir() {
+        return read_file(path, reading, progress);
+    }
+    progress.begin(&format!("reading {}", path.display()), 1);
+    Ok(read_splits(path, &reading.options())?.train)
+}
+
 /// The place of an error about two inputs that do not fit together.
 pub fn together(a: &Path, b: &Path) -> String {
     format!("{} with {}", a.display(), b.display())

@@ -6,8 +6,9 @@ use anyhow::Result;
 use serde_json::json;
 use truerank::data::{Generator, Preset};
 use truerank::evaluate::Measure;
-use truerank::experiment::{MainTable, Method, SummaryCell, SummaryRow, TableResult, summarise};
+use truerank::experiment::{Examination, MainTable, Method, SummaryCell, SummaryRow, TableResult, summarise};
 use truerank::network::Architecture;
+use truerank::propensity::{PropensityError, RegressionEm, RelevanceForm};
 use truerank::ranker::Trainer;
 use truerank::relevance::Estimator;
 use truerank::simulate::Simulation;
@@ -25,6 +26,7 @@ trains a ranker on each, and evaluates them all.
 Examples:
   truerank demo
   truerank demo --model linear --sessions 15000
+  truerank demo --estimate
   truerank demo --seeds 3 --json > table.json")]
 pub struct Demo {
     /// Data to generate: tiny, small, yahoo, baidu, hard
@@ -42,6 +44,10 @@ pub struct Demo {
     /// Training steps at most, for each ranker
     #[arg(long, default_value_t = STEPS)]
     steps: usize,
+
+    /// Estimate examination from the clicks instead of taking the simulation's: linear or mlp relevance
+    #[arg(long, value_name = "FORM", num_args = 0..=1, default_missing_value = "linear")]
+    estimate: Option<RelevanceForm>,
 
     /// How often to run it all, each time with other users, clicks and initial weights
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -71,7 +77,11 @@ impl Demo {
         progress.say(&format!("generating {} …", self.preset));
         let data = Generator::preset(self.preset).seed(self.seed).generate()?;
         let sessions = self.sessions.unwrap_or(SESSIONS_PER_QUERY * data.train.query_count() as u64);
-        let table = MainTable::new().simulation(Simulation::new().sessions(sessions)).trainer(self.trainer());
+        let mut table = MainTable::new().simulation(Simulation::new().sessions(sessions)).trainer(self.trainer());
+        if let Some(form) = &self.estimate {
+            let em = RegressionEm::new().relevance(form.clone());
+            table = table.examination(Examination::Estimated(em)).methods(Method::with_estimated_examination());
+        }
         let results = (self.seed..self.seed + self.seeds)
             .map(|seed| Ok(table.run(&data, seed, progress)?))
             .collect::<Result<Vec<TableResult>>>()?;
@@ -96,6 +106,10 @@ impl Demo {
         text += "MSE: mean squared error of the estimated relevance of shown documents\n";
         text +=
             "prs takes a missing click for a verdict; here good documents are often passed over (docs/results.md)\n";
+        if self.estimate.is_some() {
+            text += "Examination estimated from the clicks; cpbm's from a second log in which half of the lists were shuffled\n";
+            text += &errors_text(&results);
+        }
         if self.seeds > 1 {
             text += &format!("Means over {} seeds; ± half the 95 % interval of nDCG@5\n", self.seeds);
         }
@@ -134,10 +148,36 @@ impl Demo {
             "type": "truerank/main-table", "version": 1,
             "preset": self.preset.to_string(), "sessions": sessions, "model": self.model.to_string(),
             "seed": self.seed, "seeds": self.seeds,
+            "estimate": self.estimate.as_ref().map(|form| form.to_string()),
+            "propensity_errors": results.iter().map(|result| {
+                let error = |(method, error): &(String, PropensityError)| json!({
+                    "method": method, "population": error.population, "users": error.users, "rare_users": error.rare,
+                });
+                result.propensity_errors.iter().map(error).collect::<Vec<_>>()
+            }).collect::<Vec<_>>(),
             "click_rates": results.iter().map(|result| &result.click_rates).collect::<Vec<_>>(),
             "rows": rows.iter().map(row).collect::<Vec<_>>(),
         })
     }
+}
+
+/// How far estimated examination is from the truth, averaged over seeds.
+fn errors_text(results: &[TableResult]) -> String {
+    let mut text = String::from("Error of examination itself:");
+    let methods = results.first().map_or(0, |result| result.propensity_errors.len());
+    for index in 0..methods {
+        let mean = |value: &dyn Fn(&PropensityError) -> Option<f64>| {
+            let values: Option<Vec<f64>> =
+                results.iter().map(|result| value(&result.propensity_errors[index].1)).collect();
+            values.map(|values| 100.0 * values.iter().sum::<f64>() / values.len() as f64)
+        };
+        let population = mean(&|error| Some(error.population)).unwrap_or(f64::NAN);
+        text += &format!("\n  {}: population {population:.1} %", results[0].propensity_errors[index].0);
+        if let Some(users) = mean(&|error| error.users) {
+            text += &format!(", users {users:.1} %");
+        }
+    }
+    text + "\n"
 }
 
 /// The table as the paper lays it out: what is known without clicks, a line, what is learned from them.

@@ -7,6 +7,8 @@ pub mod count;
 pub mod demo;
 pub mod evaluate;
 pub mod generate;
+pub mod propensity;
+mod propensity_report;
 pub mod relevance;
 pub mod score;
 pub mod simulate;
@@ -28,6 +30,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
         Command::Generate(command) => command.run(&progress),
         Command::Simulate(command) => command.run(&progress),
         Command::Count(command) => command.run(&progress),
+        Command::Propensity(command) => command.run(&progress),
         Command::Relevance(command) => command.run(&progress),
         Command::Train(command) => command.run(&progress),
         Command::Evaluate(command) => command.run(&progress),

@@ -1,0 +1,395 @@
+//! `truerank propensity`: counts to examination probabilities.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use truerank::counts::Counts;
+use truerank::data::Dataset;
+use truerank::files::check_file;
+use truerank::network::Architecture;
+use truerank::propensity::{
+    ClusterCount, Contexts, Cpbm, EmUsers, Grouping, InterventionHarvesting, Propensities, RegressionEm, RelevanceForm,
+    SwapExperiment, UserGroups, UserPbm,
+};
+use truerank::ranker::Dla;
+
+use super::common::{ReadArguments, read_training_part, together};
+use super::propensity_report::{Outcome, report, to_json};
+use crate::output::{print, print_json};
+use crate::progress::Shown;
+
+/// Estimate from clicks who examines which position
+#[derive(clap::Args)]
+#[command(after_help = "\
+Methods, and what they need:
+  em          Regression-EM: features (--data), or documents seen at several positions
+  swap        sessions in which rank 1 changed places at random
+  harvesting  several rankers, swaps or shuffles
+  cpbm        the same; examination by user id, or by --user-features
+  user-pbm    features; the click likelihood climbed directly, as a baseline
+  dla         features; trains a ranker as well (--ranker)
+
+Clicks show only products of examination and relevance. All methods let the
+population's largest examination be 1; a user above the average may exceed it.
+
+Examples:
+  truerank propensity counts/ --data data/ --per-user -o propensities.json
+  truerank propensity counts/ --data data/ --relevance mlp -o population.json
+  truerank propensity counts/ --data data/ --per-user --shrink clusters --clusters 10 -o p.json
+  truerank propensity counts/ --method swap --per-user -o swap.json
+  truerank propensity counts/ --data data/ --method dla --ranker dla.safetensors -o dla.json")]
+pub struct Propensity {
+    /// Folder that `truerank count` wrote
+    counts: PathBuf,
+
+    /// Features of the documents: a folder (its training part) or a file
+    #[arg(long, value_name = "PATH")]
+    data: Option<PathBuf>,
+
+    /// How to estimate
+    #[arg(long, value_enum, default_value_t = Method::Em)]
+    method: Method,
+
+    /// Examination of each user instead of one for all
+    #[arg(long)]
+    per_user: bool,
+
+    /// em: what gives relevance: linear, mlp, mlp:SIZE,… or table [default: linear with --data, else table]
+    #[arg(long, value_name = "FORM")]
+    relevance: Option<RelevanceForm>,
+
+    /// em: what users are pulled toward [default: clusters of more than 50 users, else population]
+    #[arg(long, value_enum)]
+    shrink: Option<Shrink>,
+
+    /// em: number of user clusters, or `auto` to choose it by held-out clicks [default: auto]
+    #[arg(long, value_name = "N", value_parser = parse_clusters)]
+    clusters: Option<ClusterCount>,
+
+    /// em: how users are put into clusters [default: mixture]
+    #[arg(long, value_enum)]
+    grouping: Option<GroupBy>,
+
+    /// cpbm: CSV or TSV with a header, the user id first, then numbers [default: the user id alone]
+    #[arg(long, value_name = "FILE")]
+    user_features: Option<PathBuf>,
+
+    /// Iterations, epochs or steps at most [default: the method's own]
+    #[arg(long, value_name = "N")]
+    iterations: Option<usize>,
+
+    /// Stop at this relative change of the log-likelihood [default: the method's own]
+    #[arg(long, value_name = "SHARE")]
+    tolerance: Option<f64>,
+
+    /// Resamples of queries for standard errors; 0 for none [default: the method's own]
+    #[arg(long, value_name = "N")]
+    resamples: Option<usize>,
+
+    /// em: make it an error if not all users and positions can be compared
+    #[arg(long)]
+    strict: bool,
+
+    /// dla: write the ranker here (.safetensors)
+    #[arg(long, value_name = "FILE")]
+    ranker: Option<PathBuf>,
+
+    /// dla: form of the ranker: linear, mlp or mlp:SIZE,SIZE,… [default: linear]
+    #[arg(long)]
+    model: Option<Architecture>,
+
+    /// Compare with these propensities, such as a simulation's
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+
+    /// Seed of resamples, networks and clusters
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    #[command(flatten)]
+    reading: ReadArguments,
+
+    /// Print a summary as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// File to write (.json)
+    #[arg(long, short)]
+    output: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Method {
+    Em,
+    Swap,
+    Harvesting,
+    Cpbm,
+    UserPbm,
+    Dla,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Shrink {
+    None,
+    Population,
+    Clusters,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum GroupBy {
+    Mixture,
+    KMeans,
+}
+
+/// The most clusters that are tried where the number is to be chosen.
+const MOST_CLUSTERS: usize = 20;
+
+impl Propensity {
+    pub fn run(self, progress: &Shown) -> Result<()> {
+        self.check()?;
+        check_file(&self.output)?;
+        self.ranker.as_deref().map_or(Ok(()), check_file)?;
+        let truth = self.against.as_deref().map(Propensities::read).transpose()?;
+        let contexts = self.user_features.as_deref().map(Contexts::read).transpose()?;
+        let counts = self.read_counts()?;
+        if let (Some(truth), Some(path)) = (&truth, &self.against) {
+            check_truth(truth, path, &counts)?;
+        }
+        let data = self.data.as_deref().map(|path| read_training_part(path, &self.reading, progress)).transpose()?;
+        let outcome = self.estimate(&counts, data.as_ref(), contexts, progress).with_context(|| self.place())?;
+        progress.finish();
+        outcome.propensities.details.notes.iter().for_each(|note| progress.say(&format!("warning: {note}")));
+        if let (Some(path), Some(ranker)) = (&self.ranker, &outcome.ranker) {
+            ranker.save(path)?;
+        }
+        outcome.propensities.write(&self.output)?;
+        let error = truth.map(|truth| outcome.propensities.error_against(&truth, &counts)).transpose()?;
+        if self.json {
+            return print_json(&to_json(&outcome, error.as_ref()));
+        }
+        let mut text = report(&outcome, error.as_ref());
+        let written = self.ranker.iter().chain([&self.output]);
+        written.for_each(|path| text += &format!("wrote {}\n", path.display()));
+        print(&text)
+    }
+
+    /// Refuses options that would have no effect, and values that no method takes, before anything is read.
+    fn check(&self) -> Result<()> {
+        use Method::{Cpbm, Dla, Em, Harvesting, Swap, UserPbm};
+        let options: [(bool, &str, &[Method]); 12] = [
+            (self.data.is_some(), "--data", &[Em, UserPbm, Dla]),
+            (self.relevance.is_some(), "--relevance", &[Em]),
+            (self.shrink.is_some(), "--shrink", &[Em]),
+            (self.clusters.is_some(), "--clusters", &[Em]),
+            (self.grouping.is_some(), "--grouping", &[Em]),
+            (self.strict, "--strict", &[Em]),
+            (self.user_features.is_some(), "--user-features", &[Cpbm]),
+            (self.ranker.is_some(), "--ranker", &[Dla]),
+            (self.model.is_some(), "--model", &[Dla]),
+            (self.iterations.is_some(), "--iterations", &[Em, Harvesting, Cpbm, UserPbm, Dla]),
+            (self.tolerance.is_some(), "--tolerance", &[Em, Harvesting, Cpbm, UserPbm]),
+            (self.resamples.is_some(), "--resamples", &[Em, Swap, Harvesting, Cpbm]),
+        ];
+        for (given, option, methods) in options {
+            if given && !methods.contains(&self.method) {
+                bail!("{option} is for --method {}, but the method is {}", names(methods), name(self.method));
+            }
+        }
+        self.check_users()?;
+        self.check_numbers()?;
+        self.check_files()
+    }
+
+    fn check_users(&self) -> Result<()> {
+        let given = |options: &[(bool, &'static str)]| options.iter().find(|(given, _)| *given).map(|(_, name)| *name);
+        let clusters = given(&[(self.clusters.is_some(), "--clusters"), (self.grouping.is_some(), "--grouping")]);
+        let of_users = given(&[(self.shrink.is_some(), "--shrink")]).or(clusters);
+        match (self.per_user, of_users, self.shrink, clusters) {
+            (false, Some(option), ..) => bail!("{option} is for the examination of each user: add --per-user"),
+            (true, _, Some(shrink @ (Shrink::None | Shrink::Population)), Some(option)) => {
+                bail!("{option} is for --shrink clusters, but --shrink is {}", value_name(shrink))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_numbers(&self) -> Result<()> {
+        if self.iterations == Some(0) {
+            bail!("--iterations is 0, but should be at least 1");
+        }
+        if let Some(tolerance) = self.tolerance.filter(|tolerance| !(*tolerance > 0.0 && *tolerance < 1.0)) {
+            bail!("--tolerance is {tolerance}, but should be between 0 and 1");
+        }
+        if self.resamples == Some(1) {
+            bail!("--resamples is 1, but should be 0 for no standard errors, or at least 2");
+        }
+        Ok(())
+    }
+
+    fn check_files(&self) -> Result<()> {
+        match (self.method, &self.relevance, &self.data) {
+            (Method::UserPbm | Method::Dla, _, None) => {
+                bail!("--method {} learns from features: name them with --data", name(self.method))
+            }
+            (_, Some(form @ (RelevanceForm::Linear | RelevanceForm::Mlp(_))), None) => bail!(
+                "--relevance {form} learns from features: name them with --data, or use --relevance table, which needs \
+                 documents that were shown at several positions"
+            ),
+            (_, Some(RelevanceForm::Table), Some(_)) => {
+                bail!("--relevance table makes no use of features: leave out --data, or use --relevance linear")
+            }
+            _ if self.ranker.as_ref() == Some(&self.output) => {
+                bail!("--ranker and --output are both {}: give them different names", self.output.display())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn read_counts(&self) -> Result<Counts> {
+        let counts = Counts::read(&self.counts)?;
+        if counts.click_count() == 0 {
+            bail!("{}: has no clicks, so nothing can be said about examination", self.counts.display());
+        }
+        Ok(counts)
+    }
+
+    /// The inputs, as the place of an error.
+    fn place(&self) -> String {
+        match self.data.as_ref().or(self.user_features.as_ref()) {
+            Some(other) => together(&self.counts, other),
+            None => self.counts.display().to_string(),
+        }
+    }
+
+    fn estimate(
+        &self,
+        counts: &Counts,
+        data: Option<&Dataset>,
+        contexts: Option<Contexts>,
+        progress: &Shown,
+    ) -> Result<Outcome> {
+        Ok(match (self.method, data) {
+            (Method::UserPbm, Some(data)) => Outcome::of(self.user_pbm().estimate(counts, data, progress)?),
+            (Method::Dla, Some(data)) => {
+                let (ranker, propensities) = self.dla().fit(data, counts, None, progress)?;
+                Outcome { propensities, ranker: Some(ranker), ..Outcome::default() }
+            }
+            (Method::Swap, _) => Outcome::of(self.swap().estimate(counts)?),
+            (Method::Harvesting, _) => Outcome::of(self.harvesting().estimate(counts)?),
+            (Method::Cpbm, _) => Outcome::of(self.cpbm(contexts).estimate(counts, progress)?),
+            _ => {
+                let estimate = self.em(counts.users.len()).estimate(counts, data, progress)?;
+                Outcome { propensities: estimate.propensities, held_out: estimate.held_out, ranker: None }
+            }
+        })
+    }
+
+    fn em(&self, users: usize) -> RegressionEm {
+        let form = match (&self.relevance, &self.data) {
+            (Some(form), _) => form.clone(),
+            (None, Some(_)) => RelevanceForm::Linear,
+            (None, None) => RelevanceForm::Table,
+        };
+        let em = RegressionEm::new().users(self.em_users(users)).relevance(form).strict(self.strict).seed(self.seed);
+        let em = with(em, self.iterations, RegressionEm::iterations);
+        with(with(em, self.tolerance, RegressionEm::tolerance), self.resamples, RegressionEm::resamples)
+    }
+
+    fn em_users(&self, users: usize) -> EmUsers {
+        let count = self.clusters.unwrap_or(ClusterCount::Chosen { most: MOST_CLUSTERS });
+        let method = match self.grouping {
+            Some(GroupBy::KMeans) => Grouping::KMeans,
+            Some(GroupBy::Mixture) | None => Grouping::Mixture,
+        };
+        let asked_for_clusters = self.clusters.is_some() || self.grouping.is_some();
+        match (self.per_user, self.shrink) {
+            (false, _) => EmUsers::Together,
+            (true, Some(Shrink::None)) => EmUsers::Each,
+            (true, Some(Shrink::Population)) => EmUsers::Shrunk,
+            (true, None) if !asked_for_clusters => EmUsers::suited_to(users),
+            (true, _) => EmUsers::Grouped(UserGroups::new().clusters(count).method(method)),
+        }
+    }
+
+    fn swap(&self) -> SwapExperiment {
+        let swap = SwapExperiment::new().per_user(self.per_user).seed(self.seed);
+        with(swap, self.resamples, SwapExperiment::resamples)
+    }
+
+    fn harvesting(&self) -> InterventionHarvesting {
+        let harvesting = InterventionHarvesting::new().per_user(self.per_user).seed(self.seed);
+        let harvesting = with(harvesting, self.iterations, InterventionHarvesting::iterations);
+        let harvesting = with(harvesting, self.tolerance, InterventionHarvesting::tolerance);
+        with(harvesting, self.resamples, InterventionHarvesting::resamples)
+    }
+
+    fn cpbm(&self, contexts: Option<Contexts>) -> Cpbm {
+        let cpbm = with(Cpbm::new().seed(self.seed), contexts, Cpbm::contexts);
+        let cpbm = with(cpbm, self.iterations, Cpbm::iterations);
+        with(with(cpbm, self.tolerance, Cpbm::tolerance), self.resamples, Cpbm::resamples)
+    }
+
+    fn user_pbm(&self) -> UserPbm {
+        let model = UserPbm::new().per_user(self.per_user).seed(self.seed);
+        with(with(model, self.iterations, UserPbm::epochs), self.tolerance, UserPbm::tolerance)
+    }
+
+    fn dla(&self) -> Dla {
+        let dla = Dla::new().per_user(self.per_user).seed(self.seed);
+        with(with(dla, self.model.clone(), Dla::architecture), self.iterations, Dla::steps)
+    }
+}
+
+/// A setting, where it was given.
+fn with<T, V>(builder: T, value: Option<V>, set: impl FnOnce(T, V) -> T) -> T {
+    match value {
+        Some(value) => set(builder, value),
+        None => builder,
+    }
+}
+
+fn value_name(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or(String::new(), |value| value.get_name().to_string())
+}
+
+fn name(method: Method) -> String {
+    value_name(method)
+}
+
+/// Methods as people read them: `em, user-pbm or dla`.
+fn names(methods: &[Method]) -> String {
+    let names: Vec<String> = methods.iter().copied().map(name).collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
+
+fn parse_clusters(text: &str) -> Result<ClusterCount, String> {
+    match text.parse() {
+        _ if text == "auto" => Ok(ClusterCount::Chosen { most: MOST_CLUSTERS }),
+        Ok(count) if count > 0 => Ok(ClusterCount::Given(count)),
+        _ => Err("should be auto or a whole number from 1".to_string()),
+    }
+}
+
+/// What is taken for the truth should reach as far as the log.
+fn check_truth(truth: &Propensities, path: &Path, counts: &Counts) -> Result<()> {
+    let (known, needed) = (truth.positions(), counts.max_position() as usize);
+    if known < needed {
+        bail!("{}: has {known} positions, but the log has {needed}; compare with propensities of all", path.display());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn methods_read_as_a_list() {
+        assert_eq!(names(&[Method::Em]), "em");
+        assert_eq!(names(&[Method::Em, Method::UserPbm, Method::Dla]), "em, user-pbm or dla");
+    }
+}

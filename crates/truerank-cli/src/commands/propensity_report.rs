@@ -1,0 +1,157 @@
+//! What `truerank propensity` prints.
+
+use serde_json::json;
+use truerank::propensity::{HeldOut, Propensities, PropensityError, mean_examined_position};
+use truerank::ranker::Ranker;
+
+use crate::output::{Table, measure, thousands};
+
+/// Up to so many users are printed one by one.
+const FEW_USERS: usize = 20;
+
+/// What came out, past the propensities.
+#[derive(Default)]
+pub struct Outcome {
+    pub propensities: Propensities,
+    pub held_out: Vec<HeldOut>,
+    pub ranker: Option<Ranker>,
+}
+
+impl Outcome {
+    pub fn of(propensities: Propensities) -> Self {
+        Outcome { propensities, ..Outcome::default() }
+    }
+}
+
+/// The estimates as people read them, and how far they are from a truth where there is one.
+pub fn report(outcome: &Outcome, error: Option<&PropensityError>) -> String {
+    let propensities = &outcome.propensities;
+    let mut text = format!("\n{}\nscale: {}\n\n", propensities.method, propensities.scale);
+    text += &population_table(propensities);
+    if let Some(held_out) = chosen_line(&outcome.held_out, propensities) {
+        text += &format!("\n{held_out}\n");
+    }
+    if propensities.details.clusters.is_some() {
+        text += &format!("\nusers, in clusters sorted by mean examined position\n{}", cluster_table(propensities));
+    } else if (1..=FEW_USERS).contains(&propensities.users.len()) {
+        text += &format!("\n{}", user_table(propensities));
+    }
+    if let Some(fit) = &propensities.details.fit {
+        let ended = if fit.converged { "converged after" } else { "stopped, not converged, after" };
+        let value = fit.log_likelihood.last().copied().unwrap_or(f64::NAN);
+        let iterations = fit.log_likelihood.len();
+        text += &format!("\n{ended} {iterations} iterations; log-likelihood per impression {value:.6}\n");
+    }
+    if let Some(error) = error {
+        text += &error_line(error);
+    }
+    text
+}
+
+fn population_table(propensities: &Propensities) -> String {
+    let evidence = &propensities.details.population;
+    let mut header = vec!["position", "examination"];
+    if !evidence.standard_errors.is_empty() {
+        header.push("std. error");
+    }
+    header.extend(["impressions", "clicks"]);
+    let mut table = Table::new(header);
+    for (index, theta) in propensities.population.iter().enumerate() {
+        let mut row = vec![(index + 1).to_string(), measure(*theta)];
+        row.extend(evidence.standard_errors.get(index).map(|error| measure(*error)));
+        let counted = [&evidence.impressions, &evidence.clicks];
+        row.extend(counted.map(|counts| counts.get(index).map_or(String::new(), |count| thousands(*count))));
+        table.row(row);
+    }
+    table.render()
+}
+
+fn positions_header(first: &str, propensities: &Propensities) -> Vec<String> {
+    std::iter::once(first.to_string()).chain((1..=propensities.positions()).map(|k| format!("p{k}"))).collect()
+}
+
+/// A name whose line breaks and other control characters would spoil a table, with these escaped.
+fn on_one_line(name: &str) -> String {
+    let escaped = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    name.chars().map(escaped).collect()
+}
+
+fn user_table(propensities: &Propensities) -> String {
+    let mut table = Table::new(positions_header("user", propensities));
+    for user in 0..propensities.users.len() {
+        let values = propensities.of_user(user).iter().map(|theta| measure(*theta));
+        table.row(std::iter::once(on_one_line(&propensities.users.name(user))).chain(values));
+    }
+    table.render()
+}
+
+fn cluster_table(propensities: &Propensities) -> String {
+    let Some(clusters) = &propensities.details.clusters else { return String::new() };
+    let mut header = positions_header("cluster", propensities);
+    header.splice(1..1, ["users".to_string(), "mean position".to_string()]);
+    let mut table = Table::new(header);
+    for (index, row) in clusters.examination.chunks_exact(propensities.positions()).enumerate() {
+        let users = clusters.of_user.iter().filter(|cluster| **cluster as usize == index).count();
+        let mut cells = vec![format!("c{}", index + 1), thousands(users as u64)];
+        cells.push(format!("{:.2}", mean_examined_position(row)));
+        cells.extend(row.iter().map(|theta| measure(*theta)));
+        table.row(cells);
+    }
+    table.render()
+}
+
+/// How the number of clusters was chosen, where it was.
+fn chosen_line(held_out: &[HeldOut], propensities: &Propensities) -> Option<String> {
+    let clusters = propensities.details.clusters.as_ref()?.len(propensities.positions());
+    let tried: Vec<String> = held_out.iter().map(|score| score.clusters.to_string()).collect();
+    (!tried.is_empty()).then(|| format!("{clusters} clusters chosen by held-out clicks, among {}", tried.join(", ")))
+}
+
+/// The same for programs.
+pub fn to_json(outcome: &Outcome, error: Option<&PropensityError>) -> serde_json::Value {
+    let propensities = &outcome.propensities;
+    let fit = propensities.details.fit.as_ref();
+    json!({
+        "method": propensities.method, "scale": propensities.scale,
+        "population": propensities.population,
+        "standard_errors": propensities.details.population.standard_errors,
+        "users": propensities.users.len(),
+        "clusters": propensities.details.clusters.as_ref().map(|clusters| {
+            clusters.examination.chunks_exact(propensities.positions()).map(<[f64]>::to_vec).collect::<Vec<_>>()
+        }),
+        "iterations": fit.map(|fit| fit.log_likelihood.len()),
+        "converged": fit.map(|fit| fit.converged),
+        "log_likelihood": fit.map(|fit| fit.log_likelihood.clone()),
+        "held_out": outcome.held_out.iter().map(|score| {
+            json!({"clusters": score.clusters, "log_likelihood": score.log_likelihood, "below_best": score.below_best,
+                   "standard_error": score.standard_error})
+        }).collect::<Vec<_>>(),
+        "notes": propensities.details.notes,
+        "against": error.map(|error| {
+            json!({"population_error": error.population, "user_error": error.users, "rare_user_error": error.rare})
+        }),
+    })
+}
+
+fn error_line(error: &PropensityError) -> String {
+    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let mut text = format!("against the given: population {} off on average", percent(error.population));
+    if let Some(users) = error.users {
+        text += &format!(", users {}", percent(users));
+    }
+    if let Some(rare) = error.rare {
+        text += &format!(" (under 1,000 expected examinations: {})", percent(rare));
+    }
+    text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_users_stay_on_their_line() {
+        assert_eq!(on_one_line("a\nb\u{1b}"), "a\\nb\\u{1b}");
+        assert_eq!(on_one_line("Zoë \"東\""), "Zoë \"東\"");
+    }
+}
