@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times truerank beside a peer in the same run, and prints the ratios as a Markdown table.
 
-    python benches/side_by_side.py [--quick] [reading simulating counting weights mlp training]
+    python benches/side_by_side.py [--quick] [reading simulating counting weights em mlp training]
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-SUBJECTS = ["reading", "simulating", "weights", "counting", "mlp", "training"]
+SUBJECTS = ["reading", "simulating", "weights", "counting", "em", "mlp", "training"]
 MODULES = ["numpy", "pandas", "sklearn", "pyarrow", "duckdb", "polars", "torch"]
 
 
