@@ -2,11 +2,11 @@
 
 use rand::seq::SliceRandom;
 
-use super::em::{Weighted, matched_observations, sigmoid};
+use super::em::{BATCH, Learner, Weighted, matched_observations, sigmoid};
 use super::{Details, Evidence, Fit, Propensities, SCALE, average, largest, rescale};
 use crate::counts::Counts;
 use crate::data::Dataset;
-use crate::network::{Architecture, Network, Optimizer, OptimizerState, Workspace, clip_norm};
+use crate::network::{Architecture, Optimizer, OptimizerState};
 use crate::progress::Progress;
 use crate::random::stream;
 use crate::{Error, Result};
@@ -26,12 +26,6 @@ pub struct UserPbm {
     tolerance: f64,
     seed: u64,
 }
-
-/// Documents per step.
-const BATCH: usize = 512;
-
-/// Gradients longer than this are cut, as in the rankers' training.
-const LONGEST: f64 = 5.0;
 
 /// θ are few and each is in many cells: they may move faster than the network's weights.
 const EXAMINATION_RATE: f32 = 10.0;
@@ -170,9 +164,7 @@ impl UserPbm {
 struct Model<'a> {
     data: &'a Dataset,
     rows: &'a [u32],
-    network: Network,
-    workspace: Workspace,
-    optimizer: OptimizerState,
+    learner: Learner,
     logits: Vec<f32>,
     logit_optimizer: OptimizerState,
     seed: u64,
@@ -180,13 +172,10 @@ struct Model<'a> {
 
 impl<'a> Model<'a> {
     fn new(settings: &UserPbm, data: &'a Dataset, rows: &'a [u32], slots: usize) -> Result<Self> {
-        let network = Network::new(settings.architecture.clone(), data.feature_count(), settings.seed)?;
         Ok(Model {
             data,
             rows,
-            workspace: Workspace::new(&network),
-            optimizer: Optimizer::Adam.start(network.parameters().len()),
-            network,
+            learner: Learner::new(&settings.architecture, data.feature_count(), settings.seed)?,
             logits: vec![0.0; slots],
             logit_optimizer: Optimizer::Adam.start(slots),
             seed: settings.seed,
@@ -198,13 +187,7 @@ impl<'a> Model<'a> {
     }
 
     fn relevance(&mut self) -> Vec<f64> {
-        let (network, features) = (&self.network, self.data.features());
-        let mut values = Vec::with_capacity(self.rows.len());
-        for rows in self.rows.chunks(1 << 14) {
-            let scores = self.workspace.forward(network, features, rows);
-            values.extend(scores.iter().map(|score| sigmoid(f64::from(*score))));
-        }
-        values
+        self.learner.scores(self.data, self.rows).into_iter().map(sigmoid).collect()
     }
 
     fn epoch(&mut self, weighted: &Weighted<'_>, rate: f32, epoch: u64) {
@@ -216,20 +199,18 @@ impl<'a> Model<'a> {
     fn step(&mut self, weighted: &Weighted<'_>, docs: &[u32], rate: f32) {
         let examination = self.examination();
         let batch: Vec<u32> = docs.iter().map(|doc| self.rows[*doc as usize]).collect();
-        let scores = self.workspace.forward(&self.network, self.data.features(), &batch);
-        let relevance: Vec<f64> = scores.iter().map(|score| sigmoid(f64::from(*score))).collect();
-        let shown: f64 = docs.iter().map(|doc| weighted.shown[*doc as usize]).sum::<f64>().max(1.0);
+        let relevance = self.learner.relevance(self.data, &batch);
+        let shown = weighted.shown_of(docs);
         let mut of_slots = vec![0.0; self.logits.len()];
-        let mut of_scores = Vec::with_capacity(docs.len());
         for (&doc, &gamma) in docs.iter().zip(&relevance) {
             weighted.add_slot_gradients(doc as usize, gamma, &examination, &mut of_slots);
-            of_scores.push(-(weighted.score_gradient(doc as usize, gamma, &examination) / shown) as f32);
         }
-        let of_logits: Vec<f32> = of_slots.iter().map(|up| -(up / shown) as f32).collect();
-        let mut gradient = vec![0.0; self.network.parameters().len()];
-        self.workspace.backward(&self.network, &of_scores, &mut gradient);
-        clip_norm(&mut gradient, LONGEST);
-        self.optimizer.step(self.network.parameters_mut(), &gradient, rate, 0.0);
-        self.logit_optimizer.step(&mut self.logits, &of_logits, EXAMINATION_RATE * rate, 0.0);
+        let slopes = docs
+            .iter()
+            .zip(&relevance)
+            .map(|(doc, gamma)| weighted.score_gradient(*doc as usize, *gamma, &examination) / shown);
+        self.learner.climb(slopes, rate);
+        let down: Vec<f32> = of_slots.iter().map(|up| -(up / shown) as f32).collect();
+        self.logit_optimizer.step(&mut self.logits, &down, EXAMINATION_RATE * rate, 0.0);
     }
 }

@@ -3,10 +3,10 @@
 use rand::seq::SliceRandom;
 
 use super::expectation::Weighted;
-use super::logistic::sigmoid;
+use super::learner::{BATCH, Learner};
 use crate::Result;
 use crate::data::Dataset;
-use crate::network::{Architecture, Network, Optimizer, OptimizerState, Workspace, clip_norm};
+use crate::network::Architecture;
 use crate::random::stream;
 
 /// One network for each part of the queries, trained on the other parts.
@@ -24,23 +24,11 @@ pub(super) struct CrossFit<'a> {
     rate: f32,
 }
 
-struct Learner {
-    network: Network,
-    optimizer: OptimizerState,
-    workspace: Workspace,
-}
-
 /// Parts of the queries.
 const PARTS: u32 = 4;
 
-/// Documents per step.
-const BATCH: usize = 512;
-
 /// At first.
 const LEARNING_RATE: f32 = 0.002;
-
-/// Gradients longer than this are cut, as in the rankers' training.
-const LONGEST: f64 = 5.0;
 
 impl<'a> CrossFit<'a> {
     pub fn new(
@@ -50,11 +38,7 @@ impl<'a> CrossFit<'a> {
         docs: &[(u32, u32)],
         seed: u64,
     ) -> Result<Self> {
-        let learner = |part: u32| {
-            let network = Network::new(architecture.clone(), data.feature_count(), seed.wrapping_add(u64::from(part)))?;
-            let optimizer = Optimizer::Adam.start(network.parameters().len());
-            Ok(Learner { workspace: Workspace::new(&network), optimizer, network })
-        };
+        let learner = |part: u32| Learner::new(architecture, data.feature_count(), seed.wrapping_add(u64::from(part)));
         Ok(CrossFit {
             data,
             rows,
@@ -73,10 +57,22 @@ impl<'a> CrossFit<'a> {
                 (0..self.rows.len() as u32).filter(|doc| self.part_of_doc[*doc as usize] != part).collect();
             docs.shuffle(&mut stream(self.seed, "em-epoch", self.epochs * u64::from(PARTS) + u64::from(part)));
             for batch in docs.chunks(BATCH) {
-                self.learners[part as usize].step(self.data, self.rows, batch, weighted, examination, self.rate);
+                self.step(part as usize, batch, weighted, examination);
             }
         }
         self.epochs += 1;
+    }
+
+    /// A step of one network up the log-likelihood of the clicks on `docs`.
+    fn step(&mut self, part: usize, docs: &[u32], weighted: &Weighted<'_>, examination: &[f64]) {
+        let batch: Vec<u32> = docs.iter().map(|doc| self.rows[*doc as usize]).collect();
+        let relevance = self.learners[part].relevance(self.data, &batch);
+        let shown = weighted.shown_of(docs);
+        let slopes = docs
+            .iter()
+            .zip(&relevance)
+            .map(|(doc, gamma)| weighted.score_gradient(*doc as usize, *gamma, examination) / shown);
+        self.learners[part].climb(slopes, self.rate);
     }
 
     /// Takes steps half as long from now on.
@@ -89,38 +85,10 @@ impl<'a> CrossFit<'a> {
         let mut scores = vec![0.0; self.rows.len()];
         for (part, learner) in self.learners.iter_mut().enumerate() {
             let docs: Vec<usize> = (0..self.rows.len()).filter(|doc| self.part_of_doc[*doc] as usize == part).collect();
-            for docs in docs.chunks(1 << 14) {
-                let rows: Vec<u32> = docs.iter().map(|doc| self.rows[*doc]).collect();
-                let found = learner.workspace.forward(&learner.network, self.data.features(), &rows);
-                docs.iter().zip(found).for_each(|(doc, score)| scores[*doc] = f64::from(*score));
-            }
+            let rows: Vec<u32> = docs.iter().map(|doc| self.rows[*doc]).collect();
+            docs.iter().zip(learner.scores(self.data, &rows)).for_each(|(doc, score)| scores[*doc] = score);
         }
         scores
-    }
-}
-
-impl Learner {
-    /// A step up the log-likelihood of the clicks on `docs`.
-    fn step(
-        &mut self,
-        data: &Dataset,
-        rows: &[u32],
-        docs: &[u32],
-        weighted: &Weighted<'_>,
-        examination: &[f64],
-        rate: f32,
-    ) {
-        let batch: Vec<u32> = docs.iter().map(|doc| rows[*doc as usize]).collect();
-        let scores = self.workspace.forward(&self.network, data.features(), &batch);
-        let shown: f64 = docs.iter().map(|doc| weighted.shown[*doc as usize]).sum::<f64>().max(1.0);
-        let down = |(doc, score): (&u32, &f32)| {
-            -(weighted.score_gradient(*doc as usize, sigmoid(f64::from(*score)), examination) / shown) as f32
-        };
-        let gradients: Vec<f32> = docs.iter().zip(scores).map(down).collect();
-        let mut gradient = vec![0.0; self.network.parameters().len()];
-        self.workspace.backward(&self.network, &gradients, &mut gradient);
-        clip_norm(&mut gradient, LONGEST);
-        self.optimizer.step(self.network.parameters_mut(), &gradient, rate, 0.0);
     }
 }
 

@@ -76,6 +76,11 @@ impl<'a> Weighted<'a> {
         self.weights.as_ref().map_or(1.0, |weights| weights[doc])
     }
 
+    /// Impressions of `docs`, at least 1.
+    pub fn shown_of(&self, docs: &[u32]) -> f64 {
+        docs.iter().map(|doc| self.shown[*doc as usize]).sum::<f64>().max(1.0)
+    }
+
     /// How many impressions there are.
     pub fn impressions(&self) -> f64 {
         self.shown.iter().sum()

@@ -5,6 +5,7 @@ mod design;
 mod estimate;
 mod expectation;
 mod fit;
+mod learner;
 mod logistic;
 mod relevance;
 mod squarem;
@@ -17,6 +18,7 @@ use std::str::FromStr;
 pub use estimate::EmEstimate;
 pub(super) use estimate::matched_observations;
 pub(super) use expectation::Weighted;
+pub(super) use learner::{BATCH, Learner};
 pub(super) use logistic::sigmoid;
 
 use super::bootstrap::check_resamples;
