@@ -123,7 +123,6 @@ struct Estimated {
     clusters: Option<UserClusters>,
     priors: Vec<Prior>,
     held_out: Vec<HeldOut>,
-    impressions: f64,
 }
 
 impl<'a> Fitting<'a> {
@@ -241,7 +240,6 @@ impl<'a> Fitting<'a> {
             clusters: None,
             priors: Vec::new(),
             held_out: Vec::new(),
-            impressions: Weighted::new(observations).impressions(),
             fit,
         })
     }
@@ -270,7 +268,7 @@ impl<'a> Fitting<'a> {
                 false => Evidence::default(),
             },
             fit: Some(Fit {
-                log_likelihood: found.fit.log_likelihood.iter().map(|value| value / found.impressions).collect(),
+                log_likelihood: found.fit.log_likelihood.iter().map(|value| value / found.fit.impressions).collect(),
                 converged: found.fit.converged,
             }),
             clusters: found.clusters,

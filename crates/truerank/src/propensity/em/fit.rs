@@ -30,6 +30,8 @@ pub(super) struct Fitted {
     /// The log-likelihood before each step that was kept.
     pub log_likelihood: Vec<f64>,
     pub converged: bool,
+    /// Impressions that it is the likelihood of.
+    pub impressions: f64,
 }
 
 /// Epochs of the networks at most; they mostly stop after 15 to 25.
@@ -63,9 +65,7 @@ impl<'a> Basis<'a> {
         let design = Design::new(data, rows.to_vec());
         let RelevanceForm::Mlp(architecture) = form else { return Ok(Basis::Columns(Box::new(design))) };
         progress.begin("first regression", squarem.iterations as u64);
-        let linear = Basis::Columns(Box::new(design));
-        let first = linear.fit(weighted, None, squarem, progress);
-        let Basis::Columns(design) = linear else { unreachable!("it was just made") };
+        let first = climb(|gamma| Logistic::new(&design, gamma), weighted, None, squarem, progress);
         let scores = network_scores(architecture, data, rows, weighted, first.examination, seed, progress)?;
         Ok(Basis::Columns(Box::new(design.with_column(&scores))))
     }
@@ -78,18 +78,32 @@ impl<'a> Basis<'a> {
         squarem: Squarem,
         progress: &dyn Progress,
     ) -> Fitted {
-        let (examination, gamma) = first_guess(weighted);
-        let mut model: Box<dyn RelevanceModel + '_> = match self {
-            Basis::Table => Box::new(Tabular::new(weighted.observations.docs.len(), gamma)),
-            Basis::Columns(design) => Box::new(Logistic::new(design, gamma)),
-        };
-        let x = match start {
-            Some(start) => [start.examination.as_slice(), &start.parameters].concat(),
-            None => [examination.as_slice(), model.parameters()].concat(),
-        };
-        let found = squarem.run(x, &mut Em { weighted, model: &mut *model }, progress);
-        fitted(found, weighted, &mut *model)
+        match self {
+            Basis::Table => {
+                let docs = weighted.observations.docs.len();
+                climb(|gamma| Tabular::new(docs, gamma), weighted, start, squarem, progress)
+            }
+            Basis::Columns(design) => climb(|gamma| Logistic::new(design, gamma), weighted, start, squarem, progress),
+        }
     }
+}
+
+/// Fits θ and the model of γ that `model` makes for a first γ, from where `start` left both.
+fn climb<M: RelevanceModel>(
+    model: impl FnOnce(f64) -> M,
+    weighted: &Weighted<'_>,
+    start: Option<&Fitted>,
+    squarem: Squarem,
+    progress: &dyn Progress,
+) -> Fitted {
+    let (examination, gamma) = first_guess(weighted);
+    let mut model = model(gamma);
+    let x = match start {
+        Some(start) => [start.examination.as_slice(), &start.parameters].concat(),
+        None => [examination.as_slice(), model.parameters()].concat(),
+    };
+    let found = squarem.run(x, &mut Em { weighted, model: &mut model }, progress);
+    fitted(found, weighted, &mut model)
 }
 
 fn fitted(found: Found, weighted: &Weighted<'_>, model: &mut dyn RelevanceModel) -> Fitted {
@@ -101,6 +115,7 @@ fn fitted(found: Found, weighted: &Weighted<'_>, model: &mut dyn RelevanceModel)
         parameters: parameters.to_vec(),
         log_likelihood: found.log_likelihood,
         converged: found.converged,
+        impressions: weighted.impressions(),
     }
 }
 
