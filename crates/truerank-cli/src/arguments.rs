@@ -3,7 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, convert, count, demo, evaluate, generate, propensity, relevance, score, simulate, train,
+    completions, convert, count, demo, evaluate, experiment, generate, propensity, relevance, report, score, simulate,
+    train,
 };
 
 /// Learns what people find relevant from what they clicked, for every kind of searcher.
@@ -37,7 +38,8 @@ The way from data to a ranker, each step reading what the one before wrote:
   truerank evaluate   data/test.txt --ranker ranker.safetensors
   truerank score      data/test.txt --ranker ranker.safetensors -o run.trec
 
-`truerank demo` goes all the way by itself and compares the estimators.
+`truerank demo` goes all the way by itself and compares the estimators;
+`truerank experiment` reruns the paper's research questions.
 Exit codes: 0 done, 2 an error.";
 
 /// What to do.
@@ -52,6 +54,8 @@ pub enum Command {
     Train(train::Train),
     Evaluate(evaluate::Evaluate),
     Score(score::Score),
+    Experiment(experiment::Experiment),
+    Report(report::Report),
     Convert(convert::Convert),
     Completions(completions::Completions),
 }

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use truerank::progress::Progress;
 
 /// Progress on standard error.
@@ -12,6 +12,10 @@ pub struct Shown {
     kind: Kind,
     bar: Mutex<Option<ProgressBar>>,
 }
+
+/// Steps that are done are worth a line with the time left once so much of the work is behind them: before, it would be a
+/// guess.
+const TIMED_FROM: f64 = 0.02;
 
 enum Kind {
     Quiet,
@@ -57,7 +61,11 @@ impl Progress for Shown {
         self.finish();
         match self.kind {
             Kind::Quiet => {}
-            Kind::Lines => say_error(&format!("{what} …")),
+            Kind::Lines => {
+                say_error(&format!("{what} …"));
+                let counted = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+                *self.bar.lock().expect("no thread panics while it holds the bar") = Some(counted);
+            }
             Kind::Bars => {
                 let bar = ProgressBar::new(total).with_style(style()).with_prefix(what.to_string());
                 bar.enable_steady_tick(Duration::from_millis(200));
@@ -72,10 +80,33 @@ impl Progress for Shown {
         }
     }
 
+    fn done(&self, text: &str) {
+        let Some(bar) = &*self.bar.lock().expect("no thread panics while it holds the bar") else { return };
+        match self.kind {
+            Kind::Quiet => {}
+            Kind::Lines => say_error(&format!("{text}{}", time_left(bar))),
+            Kind::Bars => bar.println(text),
+        }
+    }
+
     fn note(&self, text: &str) {
         if let Some(bar) = &*self.bar.lock().expect("no thread panics while it holds the bar") {
             bar.set_message(text.to_string());
         }
+    }
+}
+
+/// `, 12 min left`, where enough is done to say.
+fn time_left(bar: &ProgressBar) -> String {
+    let (done, total) = (bar.position(), bar.length().unwrap_or(0));
+    let share = done as f64 / total.max(1) as f64;
+    if share < TIMED_FROM || done >= total {
+        return String::new();
+    }
+    let seconds = bar.elapsed().as_secs_f64() * (1.0 - share) / share;
+    match seconds {
+        ..100.0 => format!(", {seconds:.0} s left"),
+        _ => format!(", {:.0} min left", seconds / 60.0),
     }
 }
 

@@ -10,6 +10,7 @@
 //! 6. [`relevance`]: cells and θ to a relevance weight for each document, with its variance.
 //! 7. [`ranker`], on [`network`]: weights and features to a linear or MLP ranker.
 //! 8. [`evaluate`]: nDCG, ERR and others per query, and whether a difference is more than chance.
+//! 9. [`report`]: questions, answers, tables and figures as one page, and as files for a paper.
 //!
 //! [`experiment`] puts the stages together as in the paper "Addressing Personalized Bias for Unbiased Learning to Rank".
 //! The library never prints; long work reports to a [`progress::Progress`].
@@ -29,6 +30,7 @@ pub mod propensity;
 pub mod random;
 pub mod ranker;
 pub mod relevance;
+pub mod report;
 pub mod simulate;
 
 pub use error::{Error, Place, Result};

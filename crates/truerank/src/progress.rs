@@ -10,6 +10,9 @@ pub trait Progress: Sync {
 
     /// A word about the state of the work, such as the current loss.
     fn note(&self, _text: &str) {}
+
+    /// A part of the work is done that deserves a line of its own.
+    fn done(&self, _text: &str) {}
 }
 
 /// Ignores all progress.

@@ -54,7 +54,7 @@ impl Count {
         progress.finish();
         let clicks: u64 = counts.cells.iter().map(|cell| cell.clicks).sum();
         // A document counts once for each query it was shown for: ids are often unique within a query only.
-        let documents = counts.cells.chunk_by(|a, b| (a.query, a.doc) == (b.query, b.doc)).count();
+        let documents = counts.shown_count();
         let patterns = counts.patterns.as_ref().map(|patterns| patterns.patterns.len() as u64);
         let mut totals = vec![
             ("impressions", summary.rows),

@@ -6,10 +6,13 @@ pub mod convert;
 pub mod count;
 pub mod demo;
 pub mod evaluate;
+pub mod experiment;
+mod findings;
 pub mod generate;
 pub mod propensity;
 mod propensity_report;
 pub mod relevance;
+pub mod report;
 pub mod score;
 pub mod simulate;
 pub mod train;
@@ -35,6 +38,8 @@ pub fn run(arguments: Arguments) -> Result<()> {
         Command::Train(command) => command.run(&progress),
         Command::Evaluate(command) => command.run(&progress),
         Command::Score(command) => command.run(&progress),
+        Command::Experiment(command) => command.run(&progress),
+        Command::Report(command) => command.run(&progress),
         Command::Convert(command) => command.run(&progress),
         Command::Completions(command) => command.run(),
     }

@@ -114,6 +114,11 @@ impl Counts {
         self.cells.iter().map(|cell| cell.clicks).sum()
     }
 
+    /// How many documents were shown, counted for each query anew.
+    pub fn shown_count(&self) -> usize {
+        self.cells.chunk_by(|a, b| (a.query, a.doc) == (b.query, b.doc)).count()
+    }
+
     /// The largest position at which anything was shown.
     pub fn max_position(&self) -> u32 {
         self.cells.iter().map(|cell| cell.position).max().unwrap_or(0)

@@ -6,6 +6,7 @@ mod run;
 mod significance;
 
 pub use crate::math::rank;
+pub(crate) use evaluation::mean;
 pub use evaluation::{EmptyQueries, Evaluation, Evaluator};
 pub use measure::Measure;
 pub use run::write_run;

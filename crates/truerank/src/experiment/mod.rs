@@ -1,9 +1,36 @@
-//! The paper's experiments, put together from the stages.
+//! The paper's research questions as values: lists of small runs, put together from the stages, kept as they finish.
 
-mod main_table;
+mod claims;
+mod examination;
+mod group;
+mod method;
+mod pages;
+mod paper;
 mod production;
-mod summary;
+mod question;
+mod real;
+mod results;
+mod run;
+mod runner;
+mod settings;
+mod source;
+mod store;
+mod text;
+mod training;
+mod world;
 
-pub use main_table::{Examination, MainTable, Method, MethodResult, TableResult};
+pub use claims::{CONVERGED, Claim, Part};
+pub use group::{Condition, Group, LogKind, SIGNIFICANCE};
+pub use method::Method;
+pub use pages::model_name;
 pub use production::{labelled_share, production_ranker};
-pub use summary::{SIGNIFICANCE, SummaryCell, SummaryRow, summarise};
+pub use question::Question;
+pub use results::{Found, Results};
+pub use run::{Accuracy, MeasureValues, Outcome, Run, WorldId};
+pub use settings::{
+    ClusterNumbers, DataSettings, EstimatedExamination, LearningCurves, MadeWith, RealLog, Settings,
+    SimulationSettings, TrainingSettings,
+};
+pub use source::{EmRelevance, Source};
+pub use store::{Store, WorldFacts};
+pub use world::{World, WorldOptions};

@@ -1,11 +1,13 @@
 //! How far propensities are from others that are taken for the truth.
 
+use serde::{Deserialize, Serialize};
+
 use super::Propensities;
 use crate::counts::Counts;
 use crate::{Error, Result};
 
 /// Mean relative errors, `|found/truth − 1|`.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PropensityError {
     /// Of the population, over positions past the first.
     pub population: f64,

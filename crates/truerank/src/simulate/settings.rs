@@ -144,6 +144,12 @@ impl Simulation {
         self.world_seed.unwrap_or(self.seed)
     }
 
+    /// The grade whose relevance, `P(r=1) = ε + (1−ε)·y/y_max`, is nearest to an estimate of it.
+    pub fn nearest_grade(&self, relevance: f64) -> u8 {
+        let most = f64::from(self.max_grade);
+        (most * (relevance - self.click_noise) / (1.0 - self.click_noise)).round().clamp(0.0, most) as u8
+    }
+
     /// Checks the settings and draws users and traffic; each of `lists` is one logger, chosen by chance per session.
     pub fn prepare<'a>(self, data: &'a Dataset, lists: &'a [ShownLists]) -> Result<Simulator<'a>> {
         self.check()?;
@@ -171,5 +177,16 @@ impl Simulation {
         share("share of swapped sessions", self.swapped)?;
         share("share of shuffled sessions", self.shuffled)?;
         share("share of swapped and shuffled sessions together", self.swapped + self.shuffled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relevance_becomes_the_nearest_grade() {
+        let grades = [-3.0, 0.1, 0.2, 0.22, 0.325, 0.55, 0.775, 1.0, 9.0];
+        assert_eq!(grades.map(|weight| Simulation::new().nearest_grade(weight)), [0, 0, 0, 1, 1, 2, 3, 4, 4]);
     }
 }

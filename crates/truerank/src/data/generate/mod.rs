@@ -30,12 +30,13 @@ impl Generator {
     /// Generates training, validation and test queries. The same seed gives the same data on any number of threads.
     pub fn generate(&self) -> Result<Splits> {
         let [train, validation, test] = self.queries;
+        let first = self.first_query;
         let views = Views::draw(self.features, self.feature_noise, &mut stream(self.seed, "views", 0));
         let cuts = self.grade_cuts();
         Ok(Splits {
-            train: self.part(0..train, &views, &cuts)?,
-            validation: self.part(train..train + validation, &views, &cuts)?,
-            test: self.part(train + validation..train + validation + test, &views, &cuts)?,
+            train: self.part(first..first + train, &views, &cuts)?,
+            validation: self.part(first + train..first + train + validation, &views, &cuts)?,
+            test: self.part(first + train + validation..first + train + validation + test, &views, &cuts)?,
         })
     }
 

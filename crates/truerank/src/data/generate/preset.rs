@@ -53,6 +53,7 @@ impl FromStr for Preset {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generator {
     pub(super) queries: [usize; 3],
+    pub(super) first_query: usize,
     pub(super) features: usize,
     pub(super) median_docs: f64,
     pub(super) most_docs: usize,
@@ -73,6 +74,7 @@ impl Generator {
     pub fn preset(preset: Preset) -> Self {
         let small = Generator {
             queries: [3000, 500, 2000],
+            first_query: 0,
             features: 64,
             median_docs: 20.0,
             most_docs: 139,
@@ -115,6 +117,20 @@ impl Generator {
     /// Numbers of training, validation and test queries.
     pub fn queries(mut self, train: usize, validation: usize, test: usize) -> Self {
         self.queries = [train, validation, test];
+        self
+    }
+
+    /// How many queries of the same world come before the first. Default: 0.
+    ///
+    /// Two generators that differ in nothing but this and the numbers of queries and documents show parts of one world.
+    pub fn first_query(mut self, number: usize) -> Self {
+        self.first_query = number;
+        self
+    }
+
+    /// The median of documents per query, and the most. Default: the preset's.
+    pub fn documents(mut self, median: f64, most: usize) -> Self {
+        (self.median_docs, self.most_docs) = (median, most);
         self
     }
 

@@ -2,6 +2,7 @@
 
 mod divide;
 mod find;
+mod fingerprint;
 
 use std::path::Path;
 

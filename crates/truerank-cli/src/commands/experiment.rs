@@ -1,0 +1,190 @@
+//! `truerank experiment`: the paper's research questions.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use truerank::data::Preset;
+use truerank::experiment::{Question, Settings, Store};
+use truerank::network::Architecture;
+
+use super::findings::{to_json, to_text};
+use crate::output::{print, print_json};
+use crate::progress::Shown;
+
+/// Rerun the paper's experiments, and write a report on what holds
+#[derive(clap::Args)]
+#[command(after_help = "\
+Questions:
+  rq1   the main table: all corrections, eight measures, error of relevance
+  rq2   learning curves over the number of sessions, linear and MLP
+  rq3   5, 10 and 20 kinds of users
+  rq4   examination estimated from the clicks, by every method there is
+  real  many users with few sessions: a log of yours, or a simulated one
+  all   all of them
+
+Every run is kept as soon as it is finished. The same command goes on where it
+was stopped, and ends with the same bytes. Questions can be added later.
+
+Examples:
+  truerank experiment rq1 -o results/
+  truerank experiment all --preset small -o results/
+  truerank experiment rq1 --data yahoo/ --seeds 5 -o yahoo-results/
+  truerank experiment real --data data/ --log clicks.parquet -o real/
+  truerank experiment --config experiment.toml -o results/")]
+pub struct Experiment {
+    /// rq1, rq2, rq3, rq4, real or all [default: the config file's, else all]
+    #[arg(value_name = "QUESTION")]
+    questions: Vec<String>,
+
+    /// An experiment in TOML, such as the one that stands with earlier results; options override it
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// Data to generate: tiny, small, yahoo, baidu, hard [default: small]
+    #[arg(long, conflicts_with = "data")]
+    preset: Option<Preset>,
+
+    /// Folder with train, vali and test of your own (Yahoo!, MSLR, Istella, any LETOR or Parquet)
+    #[arg(long, value_name = "FOLDER")]
+    data: Option<PathBuf>,
+
+    /// The highest grade of the scale [default: 4]
+    #[arg(long, value_name = "GRADE")]
+    max_grade: Option<u8>,
+
+    /// Feature indices of text files start at 0 instead of 1
+    #[arg(long)]
+    zero_based: bool,
+
+    /// How many features documents have, where sparse text leaves out the last ones [default: the most found]
+    #[arg(long, value_name = "N")]
+    features: Option<usize>,
+
+    /// Sessions, where their number is not the question [default: 1000000]
+    #[arg(long)]
+    sessions: Option<u64>,
+
+    /// rq2: numbers of sessions [default: one per training query, then 10000 to 10000000]
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    sizes: Vec<u64>,
+
+    /// How often to run it all, each time with other users, clicks and initial weights [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    seeds: Option<u64>,
+
+    /// linear, mlp or mlp:SIZE,SIZE,…; several times for several [default: mlp, and for rq2 and rq4 linear]
+    #[arg(long)]
+    model: Vec<Architecture>,
+
+    /// Training steps at most, for each MLP [default: 400]
+    #[arg(long)]
+    steps: Option<usize>,
+
+    /// Checks, one every 10 steps, without a better validation value before training stops [default: 15]
+    #[arg(long, value_name = "CHECKS")]
+    patience: Option<usize>,
+
+    /// real: log of real users, whose queries and documents are in --data
+    #[arg(long, value_name = "LOG")]
+    log: Vec<PathBuf>,
+
+    /// real: another name for a column of the log, such as user=client_id
+    #[arg(long, value_name = "FIELD=NAME")]
+    column: Vec<String>,
+
+    /// Print claims and tables as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Folder for the results and the report
+    #[arg(long, short, value_name = "FOLDER")]
+    output: PathBuf,
+}
+
+impl Experiment {
+    pub fn run(self, progress: &Shown) -> Result<()> {
+        let start = Instant::now();
+        let settings = self.settings()?;
+        settings.check()?;
+        progress.say(&format!("data: {} …", settings.data.name()));
+        let data = settings.data.load()?;
+        let mut settings = settings.for_data(&data)?;
+        let store = Store::create(&self.output, &mut settings)?;
+        let results = settings.run(&data, Some(&store), progress)?;
+        progress.finish();
+        let report = results.report();
+        report.write(&self.output)?;
+        if self.json {
+            return print_json(&to_json(&report, &results.claims()));
+        }
+        let page = self.output.join("report.html");
+        print(&format!(
+            "{}\n{:.0} seconds; wrote {}\n",
+            to_text(&report),
+            start.elapsed().as_secs_f64(),
+            page.display()
+        ))
+    }
+
+    /// What was asked for, over the config file, over the defaults.
+    fn settings(&self) -> Result<Settings> {
+        let mut settings = match &self.config {
+            Some(path) => Settings::read(path)?,
+            None => Settings::default(),
+        };
+        if !self.questions.is_empty() {
+            settings.questions = parse_questions(&self.questions)?;
+        }
+        if let Some(preset) = self.preset {
+            (settings.data.preset, settings.data.folder) = (preset, None);
+        }
+        if self.data.is_some() {
+            settings.data.folder = self.data.clone();
+        }
+        set(&mut settings.data.max_grade, self.max_grade);
+        settings.data.zero_based |= self.zero_based;
+        settings.data.features = self.features.or(settings.data.features);
+        set(&mut settings.sessions, self.sessions);
+        set(&mut settings.training.steps, self.steps);
+        set(&mut settings.training.patience, self.patience);
+        set(&mut settings.seeds, self.seeds.map(|count| (1..=count).collect()));
+        set(&mut settings.rq2.sessions, some(&self.sizes));
+        set(&mut settings.models, some(&self.model));
+        set(&mut settings.real.log, some(&self.log));
+        for column in &self.column {
+            let (field, name) = column
+                .split_once('=')
+                .with_context(|| format!("--column is '{column}', but should be like user=client_id"))?;
+            settings.real.columns.insert(field.to_string(), name.to_string());
+        }
+        Ok(settings)
+    }
+}
+
+fn set<T>(target: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *target = value;
+    }
+}
+
+fn some<T: Clone>(values: &[T]) -> Option<Vec<T>> {
+    (!values.is_empty()).then(|| values.to_vec())
+}
+
+fn parse_questions(texts: &[String]) -> Result<Vec<Question>> {
+    if texts.iter().any(|text| text == "all") {
+        return Ok(Question::ALL.to_vec());
+    }
+    let mut questions = Vec::new();
+    for text in texts {
+        let Ok(question) = text.parse::<Question>() else {
+            let known = Question::ALL.map(|question| question.to_string()).join(", ");
+            bail!("'{text}' is not a question; known are {known} and all");
+        };
+        questions.push(question);
+    }
+    questions.sort();
+    questions.dedup();
+    Ok(questions)
+}

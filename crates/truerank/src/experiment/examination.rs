@@ -1,0 +1,70 @@
+//! From a world to its examination probabilities, by any of the sources.
+
+use super::source::{EmRelevance, Source};
+use super::world::World;
+use crate::Result;
+use crate::network::Architecture;
+use crate::progress::Progress;
+use crate::propensity::{
+    ClusterCount, Cpbm, EmUsers, InterventionHarvesting, Propensities, RegressionEm, RelevanceForm, SwapExperiment,
+    UserGroups, UserPbm,
+};
+use crate::ranker::Dla;
+
+/// The share of sessions with interventions in a log that has them: plenty, as in the paper.
+const INTERVENED: f64 = 0.5;
+
+/// From so many users on, each is shrunk toward those who look alike; fewer, such as the paper's clusters, stand for
+/// themselves.
+const MANY_USERS: usize = 100;
+
+/// Clusters of many users, as in the paper's figure.
+const CLUSTERS: usize = 10;
+
+impl World<'_> {
+    /// θ from a source.
+    pub fn examination(&self, source: Source, seed: u64, progress: &dyn Progress) -> Result<Propensities> {
+        let train = &self.data.train;
+        match source {
+            Source::Known => Ok(self.require_truth("known examination")?.propensities.clone()),
+            Source::Em { relevance, per_user } => {
+                let em = RegressionEm::new().users(self.em_users(per_user)).relevance(form(relevance));
+                Ok(em.resamples(0).seed(seed).estimate(&self.counts, Some(train), progress)?.propensities)
+            }
+            Source::Swap => {
+                let counts = self.intervened(|simulation| simulation.swapped(INTERVENED))?;
+                SwapExperiment::new().per_user(true).resamples(0).estimate(&counts)
+            }
+            Source::Harvesting => {
+                let counts = self.shuffled()?;
+                InterventionHarvesting::new().per_user(true).resamples(0).estimate(&counts)
+            }
+            Source::Cpbm => Cpbm::new().resamples(0).seed(seed).estimate(&self.shuffled()?, progress),
+            Source::UserPbm => UserPbm::new().per_user(true).seed(seed).estimate(&self.counts, train, progress),
+            Source::Dla => {
+                let dla = Dla::new().architecture(Architecture::Linear).per_user(true).seed(seed);
+                Ok(dla.fit(train, &self.counts, None, progress)?.1)
+            }
+        }
+    }
+
+    fn em_users(&self, per_user: bool) -> EmUsers {
+        match per_user {
+            false => EmUsers::Together,
+            true if self.counts.users.len() < MANY_USERS => EmUsers::Each,
+            true => EmUsers::Grouped(UserGroups::new().clusters(ClusterCount::Given(CLUSTERS))),
+        }
+    }
+
+    /// A second log of the same users in which half of the lists were shuffled.
+    fn shuffled(&self) -> Result<crate::counts::Counts> {
+        self.intervened(|simulation| simulation.shuffled(INTERVENED))
+    }
+}
+
+fn form(relevance: EmRelevance) -> RelevanceForm {
+    match relevance {
+        EmRelevance::Linear => RelevanceForm::Linear,
+        EmRelevance::Mlp => RelevanceForm::mlp(),
+    }
+}

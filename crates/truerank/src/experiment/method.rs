@@ -1,0 +1,82 @@
+//! What a ranker may learn from.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::relevance::{Estimator, Smoothing};
+use crate::{Error, Result};
+
+/// A row of the tables.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Method {
+    /// The ranker that showed the lists; it learns nothing.
+    Production,
+    /// Trained on the grades of the shown documents: what could be reached.
+    Ideal,
+    /// Trained on click pairs, [`pair_weights`](crate::relevance::pair_weights).
+    Prs,
+    /// Trained on estimated relevance.
+    Estimated(Estimator),
+}
+
+impl Method {
+    /// Clicks taken for relevance.
+    pub const NAIVE: Method = Method::Estimated(Estimator::Naive);
+    /// Clicks corrected for the average user.
+    pub const IPS_PBM: Method = Method::Estimated(Estimator::IpsPbm);
+    /// Each click corrected for its own user.
+    pub const STRAIGHTFORWARD: Method = Method::Estimated(Estimator::Straightforward);
+    /// Clicks corrected for the users of their query: the method under test.
+    pub const USER_AWARE: Method = Method::Estimated(Estimator::UserAware);
+    /// The same with the users of rare queries smoothed.
+    pub const SMOOTHED: Method = Method::Estimated(Estimator::UserAwareSmoothed(Smoothing::LeastError));
+
+    /// The rows of the paper's table, and the smoothed estimator.
+    pub const ALL: [Method; 8] = [
+        Method::Production,
+        Method::Ideal,
+        Method::NAIVE,
+        Method::IPS_PBM,
+        Method::Prs,
+        Method::STRAIGHTFORWARD,
+        Method::USER_AWARE,
+        Method::SMOOTHED,
+    ];
+
+    /// Whether it learns from clicks.
+    pub fn learns_from_clicks(self) -> bool {
+        !matches!(self, Method::Production | Method::Ideal)
+    }
+
+    /// Whether it makes use of examination probabilities.
+    pub fn uses_examination(self) -> bool {
+        self.learns_from_clicks() && self != Method::NAIVE
+    }
+
+    /// Whether all it knows of examination is that of the population.
+    pub fn knows_population_only(self) -> bool {
+        matches!(self, Method::IPS_PBM | Method::Prs)
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Method::Production => f.pad("production"),
+            Method::Ideal => f.pad("ideal"),
+            Method::Prs => f.pad("prs"),
+            Method::Estimated(estimator) => estimator.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Method {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Method::ALL.into_iter().find(|method| method.to_string() == text).ok_or_else(|| {
+            let known = Method::ALL.map(|method| method.to_string()).join(", ");
+            Error::parameter(format!("'{text}' is not a method; known are {known}"))
+        })
+    }
+}

@@ -1,0 +1,169 @@
+//! rq4: examination estimated from clicks.
+
+use super::parts::{
+    MARKS, NDCG5, THEIRS, comparisons, examination_figure, group, interval_cell, main_group, method_row, model_name,
+    paper_cell,
+};
+use crate::experiment::{Group, Method, Question, Results, Source, WorldId, paper};
+use crate::network::Architecture;
+use crate::report::{Best, Block, Cell, Column, Figure, Format, Row, Section, Style, Table};
+
+pub fn section(results: &Results) -> Option<Section> {
+    let mut blocks = vec![Block::Table(methods_table(results)?)];
+    blocks.extend(sources_table(results).map(Block::Table));
+    blocks.extend(population_figure(results).map(Block::Figure));
+    blocks.extend(comparisons(results, Question::Rq4));
+    let claims = results.claims().into_iter().filter(|claim| claim.question == Question::Rq4);
+    Some(Section {
+        id: "rq4".into(),
+        title: "RQ4: Examination estimated from the clicks".into(),
+        question: "Does user-aware stay best when nobody knows who looks where?".into(),
+        answers: claims.map(|claim| super::claims::answer(&claim)).collect(),
+        blocks,
+    })
+}
+
+/// A row of the paper's table: who, by which θ, under which name.
+struct Entry {
+    method: Method,
+    source: Source,
+    name: String,
+}
+
+fn entries(results: &Results) -> Vec<Entry> {
+    let main = results.settings.rq4.main;
+    let entry = |method: Method| Entry { method, source: main, name: method.to_string() };
+    let mut entries: Vec<Entry> = Method::ALL.into_iter().skip(1).map(entry).collect();
+    let before = entries.iter().position(|entry| entry.method == Method::STRAIGHTFORWARD).unwrap_or(entries.len());
+    entries.insert(before, Entry { method: Method::STRAIGHTFORWARD, source: Source::Cpbm, name: "cpbm".into() });
+    entries
+}
+
+fn methods_table(results: &Results) -> Option<Table> {
+    let models = &results.settings.models;
+    let of = |method, source, model: &Architecture| group(results, results.main_log(), method, source, model);
+    let row = |entry: Entry| {
+        let cell = |model: &Architecture| {
+            let aware = of(Method::USER_AWARE, results.settings.rq4.main, model)?;
+            let reference = (entry.method != Method::USER_AWARE).then_some(&aware);
+            Some(interval_cell(&of(entry.method, entry.source, model)?, NDCG5, reference))
+        };
+        let mut cells: Vec<Cell> = models.iter().map(cell).collect::<Option<_>>()?;
+        let theirs = |model| paper::with_estimated_examination(entry.method, entry.source == Source::Cpbm, model);
+        cells.extend(models.iter().map(|model| paper_cell(theirs(model))));
+        Some(method_row(entry.name, entry.method, cells))
+    };
+    let rows: Vec<Row> = entries(results).into_iter().filter_map(row).collect();
+    let ours = models.iter().map(|model| Column::new(model_name(model), Format::Measure).best(Best::Largest));
+    let theirs = models.iter().map(|model| Column::new(model_name(model), Format::Measure).paper());
+    (rows.len() > 1).then(|| Table {
+        name: "rq4".into(),
+        caption: "nDCG@5 with examination estimated from the same clicks.".into(),
+        label: "method".into(),
+        columns: ours.chain(theirs).collect(),
+        rows,
+        notes: vec![
+            MARKS.into(),
+            "ips-pbm and prs use standard Regression-EM, the others the personalized one; cpbm corrects each click by its \
+             own user with examination from a second log, in which half of the lists were shuffled."
+                .into(),
+            THEIRS.into(),
+        ],
+    })
+}
+
+/// Every source: how far its θ is from the truth, and what user-aware makes of it.
+fn sources_table(results: &Results) -> Option<Table> {
+    let models = &results.settings.models;
+    let settings = &results.settings;
+    let sources = [Source::Known, settings.rq4.main].into_iter().chain(settings.rq4.sources.iter().copied());
+    let of = |source, model: &Architecture| group(results, results.main_log(), Method::USER_AWARE, source, model);
+    let row = |source: Source| {
+        let errors = errors(results, source);
+        let error = |value: Option<f64>| value.map_or_else(Cell::empty, Cell::value);
+        let mut cells =
+            vec![error(errors.as_ref().map(|e| e.population)), error(errors.as_ref().and_then(|e| e.users))];
+        let nothing_estimated = |model: &Architecture| main_group(results, Method::USER_AWARE, model);
+        let cell = |model: &Architecture| {
+            let known: Option<Group<'_>> = nothing_estimated(model).filter(|_| source != Source::Known);
+            Some(interval_cell(&of(source, model)?, NDCG5, known.as_ref()))
+        };
+        cells.extend(models.iter().map(|model| cell(model).unwrap_or_default()));
+        cells
+            .iter()
+            .any(|cell| cell.value.is_some())
+            .then(|| Row { competes: source != Source::Known, ..Row::new(describe(source), cells) })
+    };
+    let rows: Vec<Row> = sources.filter_map(row).collect();
+    let mut columns = vec![
+        Column::new("error, population", Format::Percent).best(Best::Smallest),
+        Column::new("error, users", Format::Percent).best(Best::Smallest),
+    ];
+    let of_model = |model| Column::new(format!("nDCG@5, {}", model_name(model)), Format::Measure).best(Best::Largest);
+    columns.extend(models.iter().map(of_model));
+    (rows.len() > 1).then(|| Table {
+        name: "rq4-sources".into(),
+        caption: "Every way to find examination: how far it is from the truth, and what user-aware learns with it."
+            .into(),
+        label: "examination by".into(),
+        columns,
+        rows,
+        notes: vec![
+            "Errors are mean relative errors over positions past the first, and over users and positions with at least \
+             1,000 expected examinations; means over seeds."
+                .into(),
+            "+ and − : significantly better or worse than with the true examination.".into(),
+        ],
+    })
+}
+
+fn describe(source: Source) -> String {
+    let what = match source {
+        Source::Known => "the simulation's own",
+        Source::Em { per_user: false, .. } => "Regression-EM, one for all users",
+        Source::Em { .. } => "Regression-EM, personalized",
+        Source::Swap => "swaps in a second log",
+        Source::Harvesting => "harvesting from shuffled lists",
+        Source::Cpbm => "contextual PBM on shuffled lists",
+        Source::UserPbm => "click likelihood with features",
+        Source::Dla => "dual learning",
+    };
+    format!("{source}: {what}")
+}
+
+fn worlds(results: &Results) -> impl Iterator<Item = WorldId> {
+    let (clusters, sessions) = (results.settings.clusters, results.settings.sessions);
+    results.settings.seeds.iter().map(move |&seed| WorldId::Simulated { clusters, sessions, seed })
+}
+
+/// Errors averaged over seeds.
+struct Errors {
+    population: f64,
+    users: Option<f64>,
+}
+
+fn errors(results: &Results, source: Source) -> Option<Errors> {
+    let of_world = |world| results.examination(world, source)?.error;
+    let errors: Vec<_> = worlds(results).map(of_world).collect::<Option<_>>()?;
+    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    let users: Option<Vec<f64>> = errors.iter().map(|error| error.users).collect();
+    Some(Errors { population: mean(errors.iter().map(|error| error.population).collect()), users: users.map(mean) })
+}
+
+/// The population's examination by each source beside the truth, of the first seed.
+fn population_figure(results: &Results) -> Option<Figure> {
+    let world = worlds(results).next()?;
+    let truth = results.examination(world, Source::Known)?.propensities.population.clone();
+    let settings = &results.settings;
+    let sources = [settings.rq4.main.of_population()].into_iter().chain(settings.rq4.sources.iter().copied());
+    let mut seen = Vec::new();
+    let mut curves = vec![("truth".to_string(), truth, Style::Strong)];
+    for source in sources.filter(|source| !matches!(source, Source::Em { per_user: true, .. })) {
+        let Some(found) = results.examination(world, source).filter(|_| !seen.contains(&source)) else { continue };
+        seen.push(source);
+        curves.push((source.to_string(), found.propensities.population.clone(), Style::Plain));
+    }
+    let caption =
+        "Examination of each position by all users together, as found by each source, for the first seed.".to_string();
+    (curves.len() > 1).then(|| examination_figure("rq4-population", caption, curves))
+}

@@ -1,0 +1,173 @@
+//! Pieces that several sections are made of.
+
+use crate::evaluate::{Interval, Measure};
+use crate::experiment::group::SIGNIFICANCE;
+use crate::experiment::{Claim, Group, LogKind, Method, Question, Results, Source};
+use crate::network::Architecture;
+use crate::propensity::Propensities;
+use crate::report::{
+    Answer, Axis, Block, Cell, Chart, Column, Figure, Format, Lines, Mark, Point, Row, Series, Style, Table, Verdict,
+};
+
+pub const NDCG5: Measure = Measure::Ndcg(Some(5));
+
+/// What stands under tables with marks.
+pub const MARKS: &str = "+ and − : significantly better or worse than user-aware (paired t-test over test queries, \
+                         values averaged over seeds, p < .05).";
+
+/// What stands under tables with the paper's numbers.
+pub const THEIRS: &str = "Columns headed \u{201c}paper\u{201d} are the paper's own numbers, measured on other data \
+                          (Yahoo! LETOR or Baidu-ULTR); they show the order to expect, not the values.";
+
+/// The name of an architecture in prose: the paper's MLP is `MLP`.
+pub fn model_name(model: &Architecture) -> String {
+    match model {
+        Architecture::Linear => "linear".to_string(),
+        other if *other == Architecture::mlp() => "MLP".to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// A measure of a group, marked against the reference.
+pub fn measure_cell(group: &Group<'_>, measure: Measure, reference: Option<&Group<'_>>) -> Cell {
+    let test = reference.and_then(|reference| group.test(reference, measure));
+    let mark = test
+        .filter(|test| test.p < SIGNIFICANCE)
+        .map(|test| if (test.difference > 0.0) == measure.larger_is_better() { Mark::Better } else { Mark::Worse });
+    Cell::value(group.mean(measure)).mark(mark)
+}
+
+/// The same with its interval over seeds.
+pub fn interval_cell(group: &Group<'_>, measure: Measure, reference: Option<&Group<'_>>) -> Cell {
+    let half_width = group.interval(measure).map(|interval| interval.half_width);
+    measure_cell(group, measure, reference).half_width(half_width)
+}
+
+/// A number of the paper, or nothing.
+pub fn paper_cell(value: Option<f64>) -> Cell {
+    value.map_or_else(Cell::empty, Cell::value)
+}
+
+/// A row that competes for the best value if its method learns from clicks.
+pub fn method_row(label: impl Into<String>, method: Method, cells: Vec<Cell>) -> Row {
+    let first_that_learns = method == Method::NAIVE;
+    Row { competes: method.learns_from_clicks(), rule: first_that_learns, ..Row::new(label, cells) }
+}
+
+/// What is emphasised in figures.
+pub fn style(method: Method) -> Style {
+    match method {
+        Method::USER_AWARE | Method::SMOOTHED => Style::Strong,
+        Method::Ideal | Method::Production => Style::Reference,
+        _ => Style::Plain,
+    }
+}
+
+/// The band of a mean over seeds.
+pub fn band(interval: Option<Interval>) -> Option<(f64, f64)> {
+    interval.map(|interval| (interval.mean - interval.half_width, interval.mean + interval.half_width))
+}
+
+/// `user-aware beats ips-pbm by +.0087 nDCG@5 (.7075 against .6988, p < .001)`.
+pub fn comparison(aware: &Group<'_>, other: &Group<'_>, name: &str) -> Answer {
+    let Some(test) = aware.test(other, NDCG5) else {
+        return Answer {
+            verdict: Some(Verdict::Open),
+            text: format!("user-aware and {name} cannot be compared: too few test queries"),
+        };
+    };
+    let significant = test.p < SIGNIFICANCE;
+    let verb = match (test.difference > 0.0, significant) {
+        (true, true) => "beats",
+        (true, false) => "is ahead of",
+        (false, true) => "loses to",
+        (false, false) => "is behind",
+    };
+    let text = format!(
+        "user-aware {verb} {name} by {} nDCG@5 ({} against {}, {}).",
+        Format::Measure.print(test.difference.abs()),
+        Format::Measure.print(aware.mean(NDCG5)),
+        Format::Measure.print(other.mean(NDCG5)),
+        p_text(test.p)
+    );
+    let verdict = if test.difference > 0.0 && significant { Verdict::Holds } else { Verdict::DoesNotHold };
+    Answer { verdict: Some(verdict), text }
+}
+
+/// `p < .001` or `p = .023`.
+pub fn p_text(p: f64) -> String {
+    match Format::PValue.print(p) {
+        text if text.starts_with('<') => format!("p {} {}", &text[..1], &text[1..]),
+        text => format!("p = {text}"),
+    }
+}
+
+/// What a claim's comparisons were, folded away.
+pub fn comparisons(results: &Results, question: Question) -> Option<Block> {
+    let claims: Vec<Claim> = results.claims().into_iter().filter(|claim| claim.question == question).collect();
+    let row = |claim: &Claim, part: &crate::experiment::Part| {
+        let verdict = if part.holds { Verdict::Holds } else { Verdict::DoesNotHold };
+        let cells = vec![
+            Cell::text(part.what.clone()),
+            Cell::value(part.difference),
+            Cell::value(part.p),
+            Cell::default().verdict(verdict),
+        ];
+        Row { competes: false, ..Row::new(claim.text.clone(), cells) }
+    };
+    let rows: Vec<Row> = claims.iter().flat_map(|claim| claim.parts.iter().map(move |part| row(claim, part))).collect();
+    let columns = vec![
+        Column::new("compared", Format::Text),
+        Column::new("difference", Format::Measure),
+        Column::new("p", Format::PValue),
+        Column::new("verdict", Format::Text),
+    ];
+    let table = Table {
+        name: format!("{question}-comparisons"),
+        caption: "Every comparison behind the claims.".into(),
+        label: "claim".into(),
+        columns,
+        rows,
+        notes: Vec::new(),
+    };
+    (!table.rows.is_empty())
+        .then(|| Block::Fold("Every comparison behind these claims".into(), vec![Block::Table(table)]))
+}
+
+/// Examination by position: a curve per user.
+pub fn examination_figure(name: &str, caption: String, curves: Vec<(String, Vec<f64>, Style)>) -> Figure {
+    let series = curves.into_iter().map(|(name, values, style)| {
+        let points = values.iter().enumerate().map(|(k, theta)| Point::new((k + 1) as f64, *theta)).collect();
+        Series { name, points, style }
+    });
+    let lines = Lines {
+        x: Axis::new("position", Format::Count),
+        y: Axis::new("examination", Format::Measure),
+        series: series.collect(),
+    };
+    Figure { name: name.into(), caption, chart: Chart::Lines(lines) }
+}
+
+/// A curve for each user, and the population's.
+pub fn user_curves(propensities: &Propensities) -> Vec<(String, Vec<f64>, Style)> {
+    let users = (0..propensities.users.len()).map(|user| {
+        let name = format!("users {}", propensities.users.name(user));
+        (name, propensities.of_user(user).to_vec(), Style::Plain)
+    });
+    users.chain([("all users".to_string(), propensities.population.clone(), Style::Strong)]).collect()
+}
+
+/// The groups of the main log with known θ.
+pub fn main_group<'a>(results: &'a Results, method: Method, model: &Architecture) -> Option<Group<'a>> {
+    group(results, results.main_log(), method, Source::Known, model)
+}
+
+pub fn group<'a>(
+    results: &'a Results,
+    log: LogKind,
+    method: Method,
+    source: Source,
+    model: &Architecture,
+) -> Option<Group<'a>> {
+    results.group(&crate::experiment::Condition { log, method, source, model: model.clone() })
+}

@@ -1,0 +1,100 @@
+//! The log of real users, or what stands for it.
+
+use super::parts::{MARKS, NDCG5, band, comparisons, group, interval_cell, method_row, model_name, style};
+use crate::experiment::{LogKind, Method, Question, Results, Source, WorldId};
+use crate::propensity::mean_examined_position;
+use crate::report::{Axis, Best, Block, Chart, Column, Dot, Dots, Figure, Format, HeatMap, Section, Table};
+
+pub fn section(results: &Results) -> Option<Section> {
+    let model = results.settings.models.first()?;
+    let of = |method: Method| group(results, LogKind::Logged, method, Source::EM, model);
+    let aware = of(Method::USER_AWARE)?;
+    let row = |method: Method| {
+        let reference = (method != Method::USER_AWARE).then_some(&aware);
+        Some(method_row(method.to_string(), method, vec![interval_cell(&of(method)?, NDCG5, reference)]))
+    };
+    let table = Table {
+        name: "real".into(),
+        caption: format!("nDCG@5 of {} rankers.", model_name(model)),
+        label: "method".into(),
+        columns: vec![Column::new("nDCG@5", Format::Measure).best(Best::Largest)],
+        rows: Method::ALL.into_iter().filter_map(row).collect(),
+        notes: vec![
+            MARKS.into(),
+            "± is half the 95 % interval over runs, which differ in the seed of training.".into(),
+        ],
+    };
+    let dot = |method: Method| {
+        let group = of(method)?;
+        let value = group.mean(NDCG5);
+        Some(Dot { name: method.to_string(), value, band: band(group.interval(NDCG5)), style: style(method) })
+    };
+    // prs is far off, and would squeeze the others together.
+    let shown = Method::ALL.into_iter().filter(|method| *method != Method::Prs);
+    let dots = Dots { axis: Axis::new("nDCG@5", Format::Measure), rows: shown.filter_map(dot).collect() };
+    let caption = "nDCG@5 with 95 % intervals over runs; prs is in the table.".to_string();
+    let claims = results.claims().into_iter().filter(|claim| claim.question == Question::Real);
+    let mut blocks = vec![Block::Text(about(results)), Block::Table(table)];
+    blocks.push(Block::Figure(Figure { name: "real".into(), caption, chart: Chart::Dots(dots) }));
+    blocks.extend(clusters(results).map(Block::Figure));
+    blocks.extend(comparisons(results, Question::Real));
+    Some(Section {
+        id: "real".into(),
+        title: "Many users with few sessions".into(),
+        question: "Does it work on a log as search engines have it?".into(),
+        answers: claims.map(|claim| super::claims::answer(&claim)).collect(),
+        blocks,
+    })
+}
+
+fn about(results: &Results) -> String {
+    let count = |value: usize| Format::Count.print(value as f64);
+    let sizes = results.world(WorldId::Logged).map_or(String::new(), |facts| {
+        format!(
+            "{} sessions of {} users, {} distinct queries, {} shown documents. ",
+            count(facts.sessions as usize),
+            count(facts.users),
+            count(facts.queries),
+            count(facts.documents)
+        )
+    });
+    let what = match results.settings.real.is_simulated() {
+        true => {
+            "A simulated log of the paper's sizes stands for its real one, which is not public: users of ten kinds, \
+                 each with noise of his own, and Zipf traffic. "
+        }
+        false => "A log of real users. ",
+    };
+    format!(
+        "{what}{sizes}Examination is estimated by personalized Regression-EM, each user drawn toward those who look alike."
+    )
+}
+
+/// Where the groups of users look.
+fn clusters(results: &Results) -> Option<Figure> {
+    let propensities = &results.examination(WorldId::Logged, Source::EM)?.propensities;
+    let clusters = propensities.details.clusters.as_ref()?;
+    let positions = propensities.positions();
+    let count = clusters.len(positions);
+    let share = |cluster: usize| {
+        let members = clusters.of_user.iter().filter(|&&of| of as usize == cluster).count();
+        members as f64 / clusters.of_user.len().max(1) as f64
+    };
+    let rows: Vec<&[f64]> = clusters.examination.chunks_exact(positions).collect();
+    let label = |cluster: usize| format!("c{} ({})", cluster + 1, Format::Percent.print(share(cluster)));
+    let map = HeatMap {
+        row_title: "group of users (share)".into(),
+        column_title: "position".into(),
+        rows: (0..count).map(label).collect(),
+        columns: (1..=positions).map(|k| format!("p{k}")).collect(),
+        values: rows.iter().map(|row| row.iter().map(|theta| Some(*theta)).collect()).collect(),
+        format: Format::Number,
+        range: Some((0.0, 1.0)),
+    };
+    let ends = rows.first().zip(rows.last()).map_or(String::new(), |(first, last)| {
+        let [first, last] = [first, last].map(|row| mean_examined_position(row));
+        format!(" Their mean examined position goes from {first:.1} to {last:.1}.")
+    });
+    let caption = format!("Groups of users by where they look: estimated examination by position.{ends}");
+    Some(Figure { name: "real-users".into(), caption, chart: Chart::HeatMap(map) })
+}

@@ -1,0 +1,156 @@
+//! The paper's research questions, each as the list of runs that answers it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Method, Run, Settings, Source, WorldId};
+use crate::network::Architecture;
+use crate::{Error, Result};
+
+/// A research question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Question {
+    /// Is user-aware better than the others?
+    Rq1,
+    /// How do they do with fewer and with more sessions?
+    Rq2,
+    /// With fewer and with more kinds of users?
+    Rq3,
+    /// With examination estimated from the clicks?
+    Rq4,
+    /// On a log of real users?
+    Real,
+}
+
+impl Question {
+    /// All of them, in the paper's order.
+    pub const ALL: [Question; 5] = [Question::Rq1, Question::Rq2, Question::Rq3, Question::Rq4, Question::Real];
+
+    /// The runs that answer it.
+    pub fn runs(self, settings: &Settings) -> Vec<Run> {
+        let planner = Planner { settings };
+        match self {
+            Question::Rq1 => planner.main_table(),
+            Question::Rq2 => planner.learning_curves(),
+            Question::Rq3 => planner.numbers_of_clusters(),
+            Question::Rq4 => planner.estimated_examination(),
+            Question::Real => planner.logged(),
+        }
+    }
+}
+
+impl fmt::Display for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Question::Rq1 => "rq1",
+            Question::Rq2 => "rq2",
+            Question::Rq3 => "rq3",
+            Question::Rq4 => "rq4",
+            Question::Real => "real",
+        })
+    }
+}
+
+impl FromStr for Question {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Question::ALL.into_iter().find(|question| question.to_string() == text).ok_or_else(|| {
+            let known = Question::ALL.map(|question| question.to_string()).join(", ");
+            Error::parameter(format!("'{text}' is not a question; known are {known}"))
+        })
+    }
+}
+
+struct Planner<'a> {
+    settings: &'a Settings,
+}
+
+impl Planner<'_> {
+    fn world(&self, clusters: usize, sessions: u64, seed: u64) -> WorldId {
+        WorldId::Simulated { clusters, sessions, seed }
+    }
+
+    /// The worlds of the main table, one per seed.
+    fn base_worlds(&self) -> impl Iterator<Item = WorldId> {
+        let &Settings { clusters, sessions, .. } = self.settings;
+        self.settings.seeds.iter().map(move |&seed| self.world(clusters, sessions, seed))
+    }
+
+    fn main_model(&self) -> &Architecture {
+        &self.settings.models[0]
+    }
+
+    fn main_table(&self) -> Vec<Run> {
+        let of_world = |world| Method::ALL.map(|method| Run::new(world, method, Source::Known, self.main_model()));
+        self.base_worlds().flat_map(of_world).collect()
+    }
+
+    /// Ideal does not depend on the number of sessions, and is trained once per seed.
+    fn ideal(&self) -> Vec<Run> {
+        let of_world =
+            |world| self.settings.models.iter().map(move |model| Run::new(world, Method::Ideal, Source::Known, model));
+        self.base_worlds().flat_map(of_world).collect()
+    }
+
+    fn learning_curves(&self) -> Vec<Run> {
+        let mut runs = self.ideal();
+        for &sessions in &self.settings.rq2.sessions {
+            for &seed in &self.settings.seeds {
+                let world = self.world(self.settings.clusters, sessions, seed);
+                let methods = self.settings.rq2.methods.iter().filter(|&&method| self.can_learn(method, sessions));
+                for &method in methods {
+                    let of_model = |model| Run::new(world, method, Source::Known, model);
+                    runs.extend(self.settings.models.iter().map(of_model));
+                }
+            }
+        }
+        runs
+    }
+
+    /// Pairs of clicks need sessions one by one, which are not drawn where there are very many.
+    fn can_learn(&self, method: Method, sessions: u64) -> bool {
+        method != Method::Prs || Settings::draws_sessions(sessions)
+    }
+
+    fn numbers_of_clusters(&self) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        for world in self.base_worlds() {
+            let shared = [Method::Production, Method::Ideal];
+            runs.extend(shared.map(|method| Run::new(world, method, Source::Known, self.main_model())));
+        }
+        for &clusters in &self.settings.rq3.clusters {
+            for &seed in &self.settings.seeds {
+                let world = self.world(clusters, self.settings.sessions, seed);
+                let learned = Method::ALL.into_iter().filter(|method| method.learns_from_clicks());
+                runs.extend(learned.map(|method| Run::new(world, method, Source::Known, self.main_model())));
+            }
+        }
+        runs
+    }
+
+    fn estimated_examination(&self) -> Vec<Run> {
+        let mut runs = self.ideal();
+        for world in self.base_worlds() {
+            for model in &self.settings.models {
+                let learned = Method::ALL.into_iter().filter(|method| method.learns_from_clicks());
+                runs.extend(learned.map(|method| Run::new(world, method, self.settings.rq4.main, model)));
+                runs.push(Run::new(world, Method::STRAIGHTFORWARD, Source::Cpbm, model));
+                let sources = [Source::Known].into_iter().chain(self.settings.rq4.sources.iter().copied());
+                runs.extend(sources.map(|source| Run::new(world, Method::USER_AWARE, source, model)));
+            }
+        }
+        runs
+    }
+
+    fn logged(&self) -> Vec<Run> {
+        let source = Source::EM;
+        let known = self.settings.real.is_simulated();
+        let possible = |method: &Method| method.learns_from_clicks() || known;
+        let of_seed = |&seed: &u64| {
+            let methods = Method::ALL.into_iter().filter(possible);
+            methods.map(move |method| Run::new(WorldId::Logged, method, source, self.main_model()).seed(seed))
+        };
+        self.settings.real.seeds.iter().flat_map(of_seed).collect()
+    }
+}

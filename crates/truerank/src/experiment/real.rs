@@ -1,0 +1,69 @@
+//! The log of real users, or one of its size that is simulated where nobody has one.
+
+use std::path::Path;
+
+use super::{Settings, World, WorldOptions};
+use crate::counts::{CountOptions, Counts, count_files};
+use crate::data::{Generator, Preset, Splits};
+use crate::log::Columns;
+use crate::progress::Progress;
+use crate::simulate::Simulation;
+use crate::{Error, Result};
+
+/// How much users of one kind differ in η.
+const USER_NOISE: f64 = 0.2;
+
+/// How steeply traffic falls from the first query to the last: with it, the paper's number of sessions reaches about the
+/// paper's number of distinct queries.
+const ZIPF: f64 = 0.6;
+
+/// Kinds of users, as in the paper's figure.
+const CLUSTERS: usize = 10;
+
+/// The median of documents per labelled query: their mean then is the paper's, 14,762 for 360 queries.
+const LABELLED_DOCS: f64 = 34.0;
+
+/// The most of them.
+const MOST_LABELLED_DOCS: usize = 200;
+
+impl Settings {
+    /// The documents of the simulated log that stands for a real one: those of a training query are all shown.
+    pub(super) fn generate_real_data(&self) -> Result<Splits> {
+        let [validation, test] = self.real.labelled;
+        let (queries, length) = (self.real.queries, self.simulation.length);
+        let world = Generator::preset(Preset::Small).features(self.real.features).seed(self.data.seed);
+        // Nearly every query has more documents than are shown, and only those are kept.
+        let shown = world.clone().queries(queries, 0, 0).documents(4.0 * length as f64, length);
+        let labelled =
+            world.first_query(queries).queries(0, validation, test).documents(LABELLED_DOCS, MOST_LABELLED_DOCS);
+        let train = shown.generate()?.train;
+        let Splits { validation, test, .. } = labelled.generate()?;
+        Ok(Splits { train, validation, test })
+    }
+
+    pub(super) fn simulate_real_log<'a>(&self, data: &'a Splits, progress: &dyn Progress) -> Result<World<'a>> {
+        let per_cluster = (self.real.users / CLUSTERS).max(1);
+        let simulation = Simulation::new().sessions(self.real.sessions).click_noise(self.simulation.click_noise);
+        let simulation = simulation.users_per_cluster(per_cluster, USER_NOISE).zipf(ZIPF);
+        let options = WorldOptions { patterns: true, ..self.world_options(self.real.sessions) };
+        World::simulate(data, &simulation, &options, self.data.seed, progress)
+    }
+
+    pub(super) fn read_real_log<'a>(&self, data: &'a Splits, progress: &dyn Progress) -> Result<World<'a>> {
+        let mut columns = Columns::default();
+        self.real.columns.iter().try_for_each(|(field, name)| columns.map(field, name))?;
+        let (counts, _) = count_files(&self.real.log, &columns, CountOptions { patterns: true }, progress)?;
+        check_log(&self.real.log[0], &counts)?;
+        Ok(World::logged(data, counts, self.data.max_grade))
+    }
+}
+
+fn check_log(path: &Path, counts: &Counts) -> Result<()> {
+    match (counts.click_count(), counts.users.len()) {
+        (0, _) => Err(Error::input(path, "has no clicks, so nothing can be learned from it")),
+        (_, 0 | 1) => {
+            Err(Error::input(path, "has one user, but the protocol compares users; map the column of user ids"))
+        }
+        _ => Ok(()),
+    }
+}

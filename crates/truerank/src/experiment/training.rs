@@ -1,0 +1,114 @@
+//! From a world, a method and θ to a trained ranker and what it achieves.
+
+use super::run::Accuracy;
+use super::world::{Truth, World};
+use super::{Method, Outcome};
+use crate::evaluate::{Evaluator, Measure};
+use crate::progress::Progress;
+use crate::propensity::Propensities;
+use crate::ranker::{Ranker, Targets, Trainer, TrainingLists, TrainingPairs, Validation};
+use crate::relevance::{Relevance, estimate, pair_weights};
+use crate::{Error, Result};
+
+pub(super) struct Training<'a> {
+    pub world: &'a World<'a>,
+    pub trainer: &'a Trainer,
+    pub progress: &'a dyn Progress,
+}
+
+impl Training<'_> {
+    pub fn run(&self, method: Method, propensities: Option<&Propensities>) -> Result<Outcome> {
+        let train = &self.world.data.train;
+        let propensities =
+            || propensities.ok_or_else(|| Error::parameter(format!("{method} needs examination probabilities")));
+        let (mut accuracy, mut beta) = (None, None);
+        let ranker = match method {
+            Method::Production => {
+                self.world.production.as_ref().map(|(ranker, _)| ranker.clone()).ok_or_else(|| {
+                    Error::parameter("who ranked the lists of this log is not known, so it has no production row")
+                })?
+            }
+            Method::Ideal => {
+                let lists = TrainingLists::from_grades(train, self.world.max_grade, Some(&self.shown()))?;
+                self.train((&lists).into())?
+            }
+            Method::Prs => {
+                let pairs = pair_weights(&self.world.counts, propensities()?)?;
+                let (pairs, _) = TrainingPairs::from_pair_weights(train, &pairs)?;
+                self.train((&pairs).into())?
+            }
+            Method::Estimated(estimator) => {
+                let anything = self.no_correction();
+                let propensities = if method.uses_examination() { propensities()? } else { &anything };
+                let relevance = estimate(&self.world.counts, propensities, estimator)?;
+                accuracy = self.world.truth.as_ref().map(|truth| self.accuracy(&relevance, truth)).transpose()?;
+                beta = relevance.beta;
+                let (lists, _) = TrainingLists::from_relevance(train, &relevance)?;
+                self.train((&lists).into())?
+            }
+        };
+        let test = &self.world.data.test;
+        let evaluation = self.evaluator(Measure::paper()).evaluate(test, &ranker.score(test)?)?;
+        Ok(Outcome { measures: Outcome::measures_of(evaluation), accuracy, beta, record: ranker.record })
+    }
+
+    /// θ = 1, for the estimator that corrects nothing.
+    fn no_correction(&self) -> Propensities {
+        let population = vec![1.0; self.world.counts.max_position() as usize];
+        Propensities { method: "none".to_string(), population, ..Propensities::default() }
+    }
+
+    /// The rows of shown documents, by query.
+    fn shown(&self) -> Vec<Vec<u32>> {
+        let train = &self.world.data.train;
+        if let Some((_, lists)) = &self.world.production {
+            return (0..lists.query_count()).map(|query| lists.of(query).to_vec()).collect();
+        }
+        let relevance = estimate(&self.world.counts, &self.no_correction(), crate::relevance::Estimator::Naive);
+        let rows = relevance.map(|relevance| relevance.rows_in(train)).unwrap_or_default();
+        let mut shown: Vec<u32> = rows.into_iter().flatten().collect();
+        shown.sort_unstable();
+        let of_query = |rows: std::ops::Range<usize>| {
+            let start = shown.partition_point(|&row| (row as usize) < rows.start);
+            let end = shown.partition_point(|&row| (row as usize) < rows.end);
+            shown[start..end].to_vec()
+        };
+        train.lists().map(of_query).collect()
+    }
+
+    fn train(&self, targets: Targets<'_>) -> Result<Ranker> {
+        let measure = Measure::Ndcg(Some(5));
+        let evaluator = self.evaluator(vec![measure]);
+        let data = &self.world.data.validation;
+        // Scores that cannot be evaluated are not numbers, and then neither is their value.
+        let value =
+            |scores: &[f32]| evaluator.evaluate(data, scores).ok().and_then(|e| e.mean(measure)).unwrap_or(f64::NAN);
+        let validation = Validation { data, measure: &value };
+        self.trainer.fit(&self.world.data.train, targets, Some(&validation), self.progress)
+    }
+
+    fn evaluator(&self, measures: Vec<Measure>) -> Evaluator {
+        Evaluator::new(measures).max_grade(self.world.max_grade)
+    }
+
+    /// How close the weights are to P(r=1), document by document.
+    fn accuracy(&self, relevance: &Relevance, truth: &Truth) -> Result<Accuracy> {
+        let train = &self.world.data.train;
+        let grades = train.require_grades("the comparison of estimated with true relevance")?;
+        let grade_count = usize::from(self.world.max_grade) + 1;
+        let mut confusion = vec![vec![0; grade_count]; grade_count];
+        let (mut sums, mut last) = (Vec::<(f64, f64)>::new(), None);
+        for (weight, row) in relevance.weights.iter().zip(relevance.rows_in(train)) {
+            let row = row.ok_or_else(|| Error::parameter("a shown document is not in the data"))? as usize;
+            if last.replace(weight.query) != Some(weight.query) {
+                sums.push((0.0, 0.0));
+            }
+            let sum = sums.last_mut().expect("just pushed");
+            *sum = (sum.0 + (weight.weight - truth.relevance[row]).powi(2), sum.1 + 1.0);
+            confusion[usize::from(grades[row])][usize::from(truth.simulation.nearest_grade(weight.weight))] += 1;
+        }
+        let total = sums.iter().fold((0.0, 0.0), |total, sum| (total.0 + sum.0, total.1 + sum.1));
+        let by_query = sums.into_iter().map(|(sum, documents)| sum / documents).collect();
+        Ok(Accuracy { mse: total.0 / total.1, by_query, confusion })
+    }
+}
