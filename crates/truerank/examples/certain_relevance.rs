@@ -5,7 +5,7 @@
 use truerank::Result;
 use truerank::data::{Dataset, DatasetBuilder, Generator, Preset, Splits};
 use truerank::evaluate::Measure;
-use truerank::experiment::MainTable;
+use truerank::experiment::{Method, World, WorldOptions};
 use truerank::network::Architecture;
 use truerank::progress::Silent;
 use truerank::ranker::Trainer;
@@ -19,13 +19,13 @@ fn main() -> Result<()> {
         test: with_certain_grades(&data.test)?,
     };
     for click_noise in [0.0, 0.05, 0.1, 0.2] {
-        let result = MainTable::new()
-            .simulation(Simulation::new().sessions(300_000).click_noise(click_noise))
-            .trainer(Trainer::new().architecture(Architecture::Linear))
-            .run(&data, 1, &Silent)?;
+        let simulation = Simulation::new().sessions(300_000).click_noise(click_noise);
+        let world = World::simulate(&data, &simulation, &WorldOptions::default(), 1, &Silent)?;
+        let trainer = Trainer::new().architecture(Architecture::Linear).seed(1);
         print!("noise {click_noise:4}");
-        for row in &result.rows {
-            print!("  {} {:.4}", row.method, row.evaluation.mean(Measure::Ndcg(Some(5))).unwrap_or(f64::NAN));
+        for method in Method::ALL {
+            let outcome = world.run(method, world.propensities(), &trainer, &Silent)?;
+            print!("  {method} {:.4}", outcome.mean(Measure::Ndcg(Some(5))));
         }
         println!();
     }

@@ -5,7 +5,7 @@
 
 use truerank::data::{Generator, Preset};
 use truerank::evaluate::{Measure, paired_t_test};
-use truerank::experiment::{MainTable, Method, TableResult};
+use truerank::experiment::{Method, Outcome, World, WorldOptions};
 use truerank::network::Architecture;
 use truerank::progress::Silent;
 use truerank::ranker::Trainer;
@@ -28,9 +28,13 @@ fn main() -> truerank::Result<()> {
         if model != Architecture::Linear {
             trainer = trainer.steps(400);
         }
-        let table =
-            MainTable::new().methods(methods.clone()).simulation(Simulation::new().sessions(sessions)).trainer(trainer);
-        let results = (1..=seeds).map(|seed| table.run(&data, seed, &Silent)).collect::<truerank::Result<Vec<_>>>()?;
+        let simulation = Simulation::new().sessions(sessions);
+        let of_seed = |seed: u64| -> truerank::Result<Vec<Outcome>> {
+            let world = World::simulate(&data, &simulation, &WorldOptions::default(), seed, &Silent)?;
+            let trainer = trainer.clone().seed(seed);
+            methods.iter().map(|&method| world.run(method, world.propensities(), &trainer, &Silent)).collect()
+        };
+        let results = (1..=seeds).map(of_seed).collect::<truerank::Result<Vec<_>>>()?;
         print_size(per_query, &methods, &results);
     }
     Ok(())
@@ -48,7 +52,7 @@ fn methods(fixed: &[f64]) -> Vec<Method> {
     methods
 }
 
-fn print_size(per_query: u64, methods: &[Method], results: &[TableResult]) {
+fn print_size(per_query: u64, methods: &[Method], results: &[Vec<Outcome>]) {
     println!("\n{per_query} sessions per query\n");
     println!("| rule | β | MSE | nDCG@5 | p to ips-pbm | p to user-aware |");
     println!("|---|---|---|---|---|---|");
@@ -64,7 +68,7 @@ fn print_size(per_query: u64, methods: &[Method], results: &[TableResult]) {
             "| {} | {} | {:.3} | {:.4} | {} | {} |",
             name(method),
             beta(results, index),
-            mean(results.iter().flat_map(|result| result.rows[index].squared_errors.iter().flatten().copied())),
+            mean(results.iter().filter_map(|result| result[index].accuracy.as_ref()).map(|accuracy| accuracy.mse)),
             mean(values.iter().copied()),
             p(&ips),
             p(&aware)
@@ -73,8 +77,8 @@ fn print_size(per_query: u64, methods: &[Method], results: &[TableResult]) {
 }
 
 /// The mean β over seeds, where the method smooths.
-fn beta(results: &[TableResult], index: usize) -> String {
-    let betas: Vec<f64> = results.iter().filter_map(|result| result.rows[index].beta).collect();
+fn beta(results: &[Vec<Outcome>], index: usize) -> String {
+    let betas: Vec<f64> = results.iter().filter_map(|result| result[index].beta).collect();
     if betas.is_empty() { String::new() } else { format!("{:.2}", mean(betas.into_iter())) }
 }
 
@@ -90,9 +94,8 @@ fn name(method: &Method) -> String {
 }
 
 /// Each test query's nDCG@5 of method number `index`, averaged over seeds.
-fn query_means(results: &[TableResult], index: usize) -> Vec<f64> {
-    let runs: Vec<&[f64]> =
-        results.iter().filter_map(|result| result.rows[index].evaluation.per_query(NDCG5)).collect();
+fn query_means(results: &[Vec<Outcome>], index: usize) -> Vec<f64> {
+    let runs: Vec<&[f64]> = results.iter().map(|result| result[index].per_query(NDCG5)).collect();
     (0..runs[0].len()).map(|query| mean(runs.iter().map(|run| run[query]))).collect()
 }
 

@@ -107,6 +107,7 @@ impl Experiment {
         let start = Instant::now();
         let settings = self.settings()?;
         settings.check()?;
+        Store::check(&self.output)?;
         progress.say(&format!("data: {} …", settings.data.name()));
         let data = settings.data.load()?;
         let mut settings = settings.for_data(&data)?;

@@ -42,7 +42,7 @@ impl Settings {
     }
 
     pub(super) fn simulate_real_log<'a>(&self, data: &'a Splits, progress: &dyn Progress) -> Result<World<'a>> {
-        let per_cluster = (self.real.users / CLUSTERS).max(1);
+        let per_cluster = self.real.users.div_ceil(CLUSTERS);
         let simulation = Simulation::new().sessions(self.real.sessions).click_noise(self.simulation.click_noise);
         let simulation = simulation.users_per_cluster(per_cluster, USER_NOISE).zipf(ZIPF);
         let options = WorldOptions { patterns: true, ..self.world_options(self.real.sessions) };

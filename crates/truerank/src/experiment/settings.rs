@@ -168,7 +168,7 @@ pub struct RealLog {
     pub sessions: u64,
     /// Its users. Default: 5,168.
     pub users: usize,
-    /// The queries that they can choose from. Default: 180,000, of which about 130,788 are then chosen.
+    /// The queries that they can choose from. Default: 236,000, of which the paper's 130,788 are then chosen, nearly.
     pub queries: usize,
     /// Its features. Default: 90.
     pub features: usize,
@@ -243,7 +243,7 @@ impl Default for RealLog {
             seeds: vec![1, 2, 3, 4, 5],
             sessions: 299_417,
             users: 5_168,
-            queries: 180_000,
+            queries: 236_000,
             features: 90,
             labelled: [51, 309],
         }

@@ -1,5 +1,6 @@
 //! A folder of results: the experiment, and every finished run, so that work can stop and go on at any time.
 
+use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Outcome, Run, Settings, Source, WorldId};
 use crate::files::table::FileType;
-use crate::files::{AtomicFile, read_text};
+use crate::files::{AtomicFile, is_temporary, read_text};
 use crate::propensity::{Propensities, PropensityError};
 use crate::{Error, Result};
 
@@ -19,10 +20,15 @@ const ERRORS: FileType = FileType { name: "truerank/propensity-error", version: 
 /// The name of the file that says what the experiment is.
 pub const EXPERIMENT: &str = "experiment.toml";
 
+/// The folder of finished runs.
+const RUNS: &str = "runs";
+
 /// A folder of results.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
+    /// Held while an experiment writes: two in one folder would do the same work twice.
+    _lock: Option<File>,
 }
 
 /// What there is to say about a log.
@@ -60,7 +66,7 @@ impl Store {
     ///
     /// Questions add up: one that was asked before stays part of the experiment.
     pub fn create(folder: &Path, settings: &mut Settings) -> Result<Self> {
-        let store = Store { folder: folder.to_path_buf() };
+        Store::check(folder)?;
         let file = folder.join(EXPERIMENT);
         if file.is_file() {
             let earlier = Settings::read(&file)?;
@@ -68,12 +74,26 @@ impl Store {
             settings.questions.extend(&earlier.questions);
             settings.questions.sort();
             settings.questions.dedup();
-        } else {
-            check_empty(folder)?;
         }
-        std::fs::create_dir_all(folder.join("runs")).map_err(|e| Error::io(folder, e))?;
+        for folder in [folder, &folder.join(RUNS)] {
+            if !folder.is_dir() {
+                std::fs::create_dir(folder).map_err(|e| Error::io(folder, e))?;
+            }
+        }
+        let lock = Some(lock(folder)?);
+        remove_leftovers(folder)?;
         write_bytes(&file, settings.to_toml()?.as_bytes())?;
-        Ok(store)
+        Ok(Store { folder: folder.to_path_buf(), _lock: lock })
+    }
+
+    /// Fails where [`create`](Store::create) would fail whatever the experiment, before its data is read.
+    pub fn check(folder: &Path) -> Result<()> {
+        let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty());
+        match parent {
+            Some(parent) if !parent.is_dir() => Err(Error::io(parent, std::io::ErrorKind::NotFound.into())),
+            _ if folder.join(EXPERIMENT).is_file() => Ok(()),
+            _ => check_empty(folder),
+        }
     }
 
     /// Opens a folder of results, and says what they are of.
@@ -85,7 +105,7 @@ impl Store {
         }
         let settings = Settings::read(&file)?;
         settings.check().map_err(|e| Error::input(&file, e.to_string()))?;
-        Ok((Store { folder: folder.to_path_buf() }, settings))
+        Ok((Store { folder: folder.to_path_buf(), _lock: None }, settings))
     }
 
     /// The outcome of a run, if it is finished.
@@ -142,15 +162,15 @@ impl Store {
     }
 
     fn run_path(&self, run: &Run) -> PathBuf {
-        self.folder.join("runs").join(format!("{}.json.zst", run.name()))
+        self.folder.join(RUNS).join(format!("{}.json.zst", run.name()))
     }
 
     fn world_path(&self, world: WorldId) -> PathBuf {
-        self.folder.join("runs").join(world.to_string()).join("log.json")
+        self.folder.join(RUNS).join(world.to_string()).join("log.json")
     }
 
     fn examination_paths(&self, world: WorldId, source: Source) -> [PathBuf; 2] {
-        let folder = self.folder.join("runs").join(world.to_string());
+        let folder = self.folder.join(RUNS).join(world.to_string());
         [format!("examination-{source}.json"), format!("examination-{source}-error.json")].map(|name| folder.join(name))
     }
 
@@ -173,6 +193,33 @@ const COMPRESSION: i32 = 6;
 #[derive(Serialize, Deserialize)]
 struct StoredError {
     relative_error: Option<PropensityError>,
+}
+
+fn lock(folder: &Path) -> Result<File> {
+    let failed = |e| Error::io(folder, e);
+    let file = File::open(folder).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            Err(Error::input(folder, "is in use by another experiment; wait for it, or name another folder"))
+        }
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
+}
+
+/// Removes the unfinished files of a run that was killed.
+fn remove_leftovers(folder: &Path) -> Result<()> {
+    let failed = |e| Error::io(folder, e);
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
+        if entry.file_type().map_err(failed)?.is_dir() {
+            remove_leftovers(&path)?;
+        } else if is_temporary(&path) {
+            std::fs::remove_file(&path).map_err(failed)?;
+        }
+    }
+    Ok(())
 }
 
 fn make_folder_of(path: &Path) -> Result<()> {

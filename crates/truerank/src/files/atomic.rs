@@ -14,6 +14,14 @@ pub struct AtomicFile {
     file: BufWriter<tempfile::NamedTempFile>,
 }
 
+/// How the names of unfinished files begin.
+const TEMPORARY: &str = ".truerank-";
+
+/// Whether a file is one that was never finished, by its name.
+pub fn is_temporary(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(TEMPORARY))
+}
+
 impl AtomicFile {
     /// Starts writing the file that will be called `target`.
     pub fn create(target: &Path) -> Result<Self> {
@@ -22,7 +30,7 @@ impl AtomicFile {
         }
         let folder = existing_folder_of(target)?;
         let file = tempfile::Builder::new()
-            .prefix(".truerank-")
+            .prefix(TEMPORARY)
             .permissions(default_permissions())
             .tempfile_in(folder)
             .map_err(|e| not_writable(folder, e))?;
@@ -78,7 +86,7 @@ fn stage_folder(target: &Path, ours: impl Fn(&str) -> bool) -> Result<tempfile::
         return Err(Error::input(target, "is a file, but a folder is to be written here"));
     }
     let folder = existing_folder_of(target)?;
-    tempfile::Builder::new().prefix(".truerank-").tempdir_in(folder).map_err(|e| not_writable(folder, e))
+    tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(folder).map_err(|e| not_writable(folder, e))
 }
 
 fn check_replaceable(folder: &Path, ours: impl Fn(&str) -> bool) -> Result<()> {

@@ -5,6 +5,6 @@ mod groups;
 mod open;
 pub mod table;
 
-pub use atomic::{AtomicFile, check_file, check_folder, write_folder};
+pub use atomic::{AtomicFile, check_file, check_folder, is_temporary, write_folder};
 pub use groups::GroupWriter;
 pub use open::{FileFormat, read_bytes, read_text};

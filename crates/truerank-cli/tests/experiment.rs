@@ -1,0 +1,180 @@
+//! The paper's experiments: what they print and keep, how they stop and go on, and what they refuse.
+
+mod common;
+
+use std::time::Duration;
+
+use common::Sandbox;
+
+/// Every question in seconds.
+const SMALL: &str = r#"
+seeds = [1, 2]
+sessions = 3000
+models = ["mlp:8", "linear"]
+data.preset = "tiny"
+training = { steps = 12, patience = 3 }
+rq2.sessions = [200, 200000]
+rq3.clusters = [5, 10]
+rq4.sources = ["em-standard", "swap", "harvesting", "cpbm", "user-pbm", "dla"]
+real = { seeds = [1, 2], sessions = 2000, users = 120, queries = 300, features = 12, labelled = [20, 30] }
+"#;
+
+fn with_config() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("small.toml", SMALL);
+    sandbox
+}
+
+#[test]
+fn all_questions_are_answered_and_reported() {
+    let sandbox = with_config();
+    let text = sandbox.run("experiment all --config small.toml -o results");
+    insta::assert_snapshot!("experiment", shape(&text));
+    for file in ["report.html", "experiment.toml", "tables/rq1.csv", "tables/claims.tex", "figures/real-users.svg"] {
+        assert!(!sandbox.read(&format!("results/{file}")).is_empty(), "{file}");
+    }
+    let found = sandbox.json("report results --json");
+    let claims = found["claims"].as_array().unwrap();
+    for question in ["rq1", "rq2", "rq3", "rq4", "real"] {
+        let of_question = claims.iter().filter(|claim| claim["question"] == question);
+        assert!(of_question.clone().count() > 0, "{question} has no claim");
+        for claim in of_question {
+            let largest = claim["comparisons"].as_array().unwrap().iter().map(|part| part["p"].as_f64().unwrap());
+            assert_eq!(claim["p"].as_f64().unwrap(), largest.fold(0.0, f64::max));
+        }
+    }
+    assert_eq!(found["tables"]["rq1"].as_array().unwrap().len(), 8);
+}
+
+/// Words without numbers, marks and verdicts, which are other ones on other processors.
+fn shape(text: &str) -> String {
+    let word = |word: &str| {
+        let bare = word.trim_start_matches(['(', '+', '−', '±', '<']).trim_end_matches(['+', '-', ')', ',', ';', '.']);
+        let number = bare.replace(',', "");
+        if number.parse::<f64>().is_ok() || number == "NaN" { "#".to_string() } else { word.to_string() }
+    };
+    let verdicts = [("does not hold", "holds"), ("is ahead of", "beats"), ("is behind", "beats"), ("loses to", "beats")];
+    let line = |line: &str| {
+        let plain = verdicts.iter().fold(line.to_string(), |line, (from, to)| line.replace(from, to));
+        let plain = plain.split(" (least sure").next().unwrap_or_default().replace("p < ", "p = ");
+        plain.split_whitespace().map(word).collect::<Vec<_>>().join(" ").replace(" # #", " #").replace(" # #", " #")
+    };
+    let rules = |line: &String| !line.starts_with('─');
+    text.lines().map(line).filter(rules).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_killed_experiment_goes_on_and_ends_with_the_same_bytes() {
+    let whole = with_config();
+    whole.run("experiment all --config small.toml -o results --threads 1");
+    let killed = with_config();
+    for wanted in [3, 20, 60] {
+        let experiment = "experiment all --config small.toml -o results --quiet";
+        let mut child = killed.command(experiment).stdout(std::process::Stdio::null()).spawn().unwrap();
+        let finished = || killed.files().keys().filter(|name| name.extension().is_some_and(|e| e == "zst")).count();
+        while finished() < wanted && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    killed.run("report results");
+    killed.run("experiment all --config small.toml -o results");
+    assert_eq!(whole.files().keys().collect::<Vec<_>>(), killed.files().keys().collect::<Vec<_>>());
+    for (name, content) in whole.files() {
+        assert!(killed.files()[&name] == content, "{} differs", name.display());
+    }
+}
+
+#[test]
+fn questions_add_up_and_nothing_runs_twice() {
+    let sandbox = with_config();
+    sandbox.run("experiment rq1 --config small.toml -o results");
+    let before = sandbox.files();
+    sandbox.run("experiment rq3 --config small.toml -o results");
+    let settings = String::from_utf8(sandbox.read("results/experiment.toml")).unwrap();
+    assert!(settings.contains(r#"questions = ["rq1", "rq3"]"#), "{settings}");
+    let report = String::from_utf8(sandbox.read("results/report.html")).unwrap();
+    assert!(report.contains("RQ1") && report.contains("RQ3"));
+    let after = sandbox.files();
+    for (name, content) in before.iter().filter(|(name, _)| name.starts_with("results/runs")) {
+        assert!(after[name] == *content, "{}", name.display());
+    }
+    // What stands with the results is an experiment by itself.
+    sandbox.run("experiment --config results/experiment.toml -o again");
+    assert!(sandbox.read("again/report.html") == sandbox.read("results/report.html"));
+}
+
+#[test]
+fn an_unfinished_experiment_has_a_report() {
+    let sandbox = with_config();
+    sandbox.run("experiment rq1 rq3 --config small.toml -o results");
+    std::fs::remove_dir_all(sandbox.path("results/runs/5-clusters-3000-sessions-seed-2")).unwrap();
+    sandbox.run("report results -o page");
+    let page = String::from_utf8(sandbox.read("page/report.html")).unwrap();
+    assert!(page.contains("6 runs are missing"));
+    assert!(sandbox.json("report results --json")["tables"]["rq3"].is_null());
+}
+
+#[test]
+fn own_data_and_logs_are_experiments_too() {
+    let sandbox = with_config();
+    sandbox.run("generate --preset tiny -o data");
+    sandbox.run("simulate data --sessions 3000 --users-per-cluster 20 -o log.csv");
+    let text = String::from_utf8(sandbox.read("log.csv")).unwrap();
+    sandbox.write("log.csv", text.replacen("user", "client", 1));
+    let found = sandbox.json(
+        "experiment rq1 real --config small.toml --data data --log log.csv --column user=client -o results --json",
+    );
+    let rows = |table: &str| found["tables"][table].as_array().unwrap().len();
+    // Who ranked a real log, and the grades behind it, are not known.
+    assert_eq!((rows("rq1"), rows("real")), (8, 6));
+    assert!(sandbox.path("results/figures/real-users.svg").is_file());
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_before_anything_is_written() {
+    let sandbox = with_config();
+    sandbox.write("unknown.toml", "seeds = [1]\n\n[data]\npresett = \"tiny\"\n");
+    sandbox.write("empty.toml", "seeds = []\n");
+    sandbox.write("clusters.toml", "clusters = 7\n");
+    sandbox.write("full/notes.txt", "mine");
+    sandbox.write("log.csv", "session,user,query,doc,position,click\n1,a,1,1,1,1\n");
+    for (arguments, words) in [
+        ("experiment rq9 -o r", &["'rq9'", "known are rq1, rq2, rq3, rq4, real and all"][..]),
+        ("experiment rq1 --config unknown.toml -o r", &["unknown.toml:4", "presett"]),
+        ("experiment rq1 --config empty.toml -o r", &["seeds", "at least one"]),
+        ("experiment rq1 --config clusters.toml -o r", &["5, 10 or 20", "7"]),
+        ("experiment rq1 --config missing.toml -o r", &["missing.toml", "no such file"]),
+        ("experiment rq1 --preset tiny -o full", &["full", "is not empty", "experiment.toml"]),
+        ("experiment rq1 --data nowhere -o r", &["nowhere", "no such file or folder"]),
+        ("experiment real --log log.csv -o r", &["real.log", "data.folder"]),
+        ("experiment rq1 --preset tiny --sessions 0 -o r", &["sessions", "at least 1, but is 0"]),
+        ("experiment rq1 --preset tiny -o no/such/folder", &["no/such", "no such file or folder"]),
+        ("report full", &["full", "experiment.toml"]),
+        ("report nowhere", &["nowhere", "experiment.toml"]),
+    ] {
+        let line = sandbox.fail(arguments);
+        words.iter().for_each(|word| assert!(line.contains(word), "{arguments}: {line}"));
+    }
+}
+
+#[test]
+fn results_of_another_experiment_are_not_mixed_in() {
+    let sandbox = with_config();
+    sandbox.run("experiment rq3 --config small.toml -o results");
+    let line = sandbox.fail("experiment rq3 --config small.toml --seeds 3 -o results");
+    assert!(line.contains("seeds = [1, 2], but now it is [1, 2, 3]"), "{line}");
+    let line = sandbox.fail("experiment rq3 --config small.toml --preset small -o results");
+    assert!(line.contains("results: holds results with data.preset = \"tiny\""), "{line}");
+    let run = "results/runs/5-clusters-3000-sessions-seed-1/mlp-8-naive.json.zst";
+    let good = sandbox.read(run);
+    sandbox.write(run, &good[..good.len() / 2]);
+    let line = sandbox.fail("report results");
+    assert!(line.contains("mlp-8-naive.json.zst") && line.contains("damaged"), "{line}");
+    sandbox.write(run, r#"{"type":"truerank/run","version":1,"run":5}"#);
+    assert!(sandbox.fail("report results").contains("remove it to run it again"));
+    std::fs::remove_file(sandbox.path(run)).unwrap();
+    sandbox.run("experiment rq3 --config small.toml -o results");
+    assert_eq!(sandbox.read(run), good);
+}
