@@ -19,9 +19,16 @@
 //! # Ok::<(), truerank::Error>(())
 //! ```
 
+mod check;
+mod escape;
 mod figure;
+mod folder;
 mod format;
+mod page;
+mod spans;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 
@@ -94,17 +101,30 @@ pub enum Block {
     Fold(String, Vec<Block>),
 }
 
+impl Verdict {
+    /// The verdict in words: `Holds`, `Does not hold` or `Open`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Holds => "Holds",
+            Verdict::DoesNotHold => "Does not hold",
+            Verdict::Open => "Open",
+        }
+    }
+}
+
 impl Report {
     /// The page, as one HTML document that loads nothing.
     ///
     /// Names of tables and of figures must be unique and consist of `a-z`, `0-9` and `-`.
     pub fn html(&self) -> Result<String> {
-        Ok(String::new())
+        self.check()?;
+        page::render(self)
     }
 
     /// Writes `report.html`, `figures/NAME.svg`, `tables/NAME.csv` and `tables/NAME.tex` into `folder`, which is made
-    /// where it is missing. Tables and figures of an earlier report that this one no longer has are removed.
-    pub fn write(&self, _folder: &Path) -> Result<()> {
-        Ok(())
+    /// where it is missing. Tables and figures of an earlier report that this one no longer has are removed; which
+    /// those are stands in `report-files.json`.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        folder::write(self, folder)
     }
 }

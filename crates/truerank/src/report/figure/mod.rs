@@ -1,6 +1,22 @@
 //! Figures as data: curves, heat maps, dots with intervals and stacked bars, drawn as SVG.
 
+mod dots;
+mod element;
+mod heat_map;
+mod labels;
+mod legend;
+mod lines;
+mod look;
+mod paint;
+mod scale;
+mod stacked;
+mod svg;
+#[cfg(test)]
+mod tests;
+
 use super::Format;
+pub(super) use paint::page_css;
+pub(super) use svg::{NARROW, WIDE, style};
 
 /// A figure.
 #[derive(Debug, Clone, PartialEq)]
@@ -155,12 +171,5 @@ impl Point {
     /// The point with an interval.
     pub fn band(self, low: f64, high: f64) -> Self {
         Point { band: Some((low, high)), ..self }
-    }
-}
-
-impl Figure {
-    /// The figure as an SVG document of its own.
-    pub fn svg(&self) -> String {
-        String::new()
     }
 }

@@ -1,5 +1,8 @@
 //! Tables as data: rows of numbers with intervals and marks, under columns that know their format.
 
+mod csv;
+mod latex;
+
 use super::{Format, Verdict};
 
 /// A table: one label and some cells per row.
@@ -144,14 +147,96 @@ impl Cell {
     }
 }
 
+impl Column {
+    pub(super) fn is_text(&self) -> bool {
+        self.format == Format::Text
+    }
+}
+
+impl Cell {
+    /// The words, or the number in `format`; empty where there is neither.
+    pub(super) fn printed(&self, format: Format) -> String {
+        match (&self.text, self.value) {
+            (Some(text), _) => text.clone(),
+            (None, Some(value)) => format.print(value),
+            (None, None) => String::new(),
+        }
+    }
+}
+
 impl Table {
-    /// The table as CSV.
-    pub fn csv(&self) -> String {
-        String::new()
+    /// Whether the value of this row prints like the best of this column.
+    pub(super) fn is_best(&self, row: usize, column: usize) -> bool {
+        let format = self.columns[column].format;
+        let printed = |row: usize| self.competing(row, column).map(|value| format.print(value));
+        self.best_row(column).is_some_and(|best| printed(row).is_some() && printed(row) == printed(best))
     }
 
-    /// The table as LaTeX.
-    pub fn latex(&self) -> String {
-        String::new()
+    fn best_row(&self, column: usize) -> Option<usize> {
+        let sign = match self.columns[column].best? {
+            Best::Largest => -1.0,
+            Best::Smallest => 1.0,
+        };
+        (0..self.rows.len())
+            .filter_map(|row| Some((row, sign * self.competing(row, column)?)))
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .map(|(row, _)| row)
+    }
+
+    /// A value of ours that can be the best.
+    fn competing(&self, row: usize, column: usize) -> Option<f64> {
+        let row = self.rows.get(row).filter(|row| row.competes && self.columns[column].source == Source::Ours)?;
+        row.cells.get(column)?.value.filter(|value| value.is_finite())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An ideal that does not compete, a winner with all that a cell can have, and a loser with an awkward name.
+    pub fn table() -> Table {
+        let measure = Column::new("nDCG@5", Format::Measure).best(Best::Largest);
+        let columns = vec![
+            measure.clone(),
+            Column::new("p", Format::PValue),
+            measure.paper(),
+            Column::new("claim", Format::Text),
+        ];
+        let winner = Cell::value(0.7056123456789).half_width(0.0012).mark(Mark::Better);
+        let yes = Cell::text("yes").verdict(Verdict::Holds);
+        let loser = vec![Cell::value(0.6706).mark(Mark::Worse), Cell::value(f64::NAN)];
+        let ideal = vec![Cell::value(0.7098), Cell::empty(), Cell::value(0.71), Cell::empty()];
+        let rows = vec![
+            Row { competes: false, ..Row::new("ideal", ideal) },
+            Row { rule: true, ..Row::new("user-aware", vec![winner, Cell::value(0.0004), Cell::value(0.705), yes]) },
+            Row::new("a, \"b\"", loser),
+        ];
+        Table {
+            name: "main".into(),
+            caption: "50 % of clicks".into(),
+            label: "method".into(),
+            columns,
+            rows,
+            notes: vec!["seeds & intervals".into()],
+        }
+    }
+
+    #[test]
+    fn the_best_competes_and_is_ours() {
+        let table = table();
+        let best: Vec<(usize, usize)> = (0..3)
+            .flat_map(|row| (0..4).map(move |column| (row, column)))
+            .filter(|&(r, c)| table.is_best(r, c))
+            .collect();
+        assert_eq!(best, [(1, 0)]);
+    }
+
+    #[test]
+    fn values_that_print_alike_are_best_together() {
+        let rows = [0.50001, 0.50002, 0.6, f64::NAN].map(|value| Row::new("", vec![Cell::value(value)])).to_vec();
+        let columns = vec![Column::new("", Format::Measure).best(Best::Smallest)];
+        let table = Table { columns, rows, ..Table::default() };
+        assert_eq!([0, 1, 2, 3].map(|row| table.is_best(row, 0)), [true, true, false, false]);
     }
 }

@@ -1,0 +1,106 @@
+//! Tables to CSV: numbers in full precision, with intervals, marks and verdicts in columns of their own.
+
+use super::{Cell, Column, Mark, Source, Table};
+
+/// One column of the file, out of one column of the table.
+struct Field<'a> {
+    header: String,
+    content: fn(&Cell) -> String,
+    column: usize,
+    source: &'a Column,
+}
+
+impl Table {
+    /// The table as CSV with a header, for programs.
+    ///
+    /// Half widths (`NAME half width`), marks (`NAME mark`: `better` or `worse`) and verdicts (`NAME verdict`) have
+    /// columns of their own where a column has any.
+    pub fn csv(&self) -> String {
+        let fields: Vec<Field<'_>> = (0..self.columns.len()).flat_map(|column| self.fields(column)).collect();
+        let mut out = line([self.label.clone()].into_iter().chain(fields.iter().map(Field::name)));
+        for row in &self.rows {
+            let empty = Cell::default();
+            let values = fields.iter().map(|field| (field.content)(row.cells.get(field.column).unwrap_or(&empty)));
+            out += &line([row.label.clone()].into_iter().chain(values));
+        }
+        out
+    }
+
+    fn fields(&self, column: usize) -> Vec<Field<'_>> {
+        let source = &self.columns[column];
+        let all: [(&str, fn(&Cell) -> String); 4] =
+            [("", content), (" half width", half_width), (" mark", mark), (" verdict", verdict)];
+        let used = |content: fn(&Cell) -> String| {
+            self.rows.iter().filter_map(|row| row.cells.get(column)).any(|cell| !content(cell).is_empty())
+        };
+        all.into_iter()
+            .enumerate()
+            .filter(|&(i, (_, content))| i == 0 || used(content))
+            .map(|(_, (header, content))| Field { header: header.to_string(), content, column, source })
+            .collect()
+    }
+}
+
+impl Field<'_> {
+    fn name(&self) -> String {
+        let paper = if self.source.source == Source::Paper { " (paper)" } else { "" };
+        format!("{}{paper}{}", self.source.name, self.header)
+    }
+}
+
+/// The number; words only where there is none.
+fn content(cell: &Cell) -> String {
+    match (cell.value, &cell.text) {
+        (Some(value), _) => value.to_string(),
+        (None, Some(text)) => text.clone(),
+        (None, None) => String::new(),
+    }
+}
+
+fn half_width(cell: &Cell) -> String {
+    cell.half_width.map(|width| width.to_string()).unwrap_or_default()
+}
+
+fn mark(cell: &Cell) -> String {
+    match cell.mark {
+        Some(Mark::Better) => "better".to_string(),
+        Some(Mark::Worse) => "worse".to_string(),
+        None => String::new(),
+    }
+}
+
+fn verdict(cell: &Cell) -> String {
+    cell.verdict.map(|verdict| verdict.name().to_lowercase()).unwrap_or_default()
+}
+
+fn line(fields: impl Iterator<Item = String>) -> String {
+    fields.map(|field| quoted(&field)).collect::<Vec<_>>().join(",") + "\n"
+}
+
+fn quoted(field: &str) -> String {
+    // Spaces at the ends are kept by few readers unless quoted.
+    let plain = !field.contains([',', '"', '\n', '\r']) && field.trim() == field;
+    if plain { field.to_string() } else { format!("\"{}\"", field.replace('"', "\"\"")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::table;
+    use super::*;
+
+    #[test]
+    fn numbers_are_whole_and_extras_have_columns() {
+        let expected = "\
+method,nDCG@5,nDCG@5 half width,nDCG@5 mark,p,nDCG@5 (paper),claim,claim verdict
+ideal,0.7098,,,,0.71,,
+user-aware,0.7056123456789,0.0012,better,0.0004,0.705,yes,holds
+\"a, \"\"b\"\"\",0.6706,,worse,NaN,,,
+";
+        assert_eq!(table().csv(), expected);
+    }
+
+    #[test]
+    fn an_empty_table_has_a_header() {
+        assert_eq!(Table { label: "x".into(), ..Table::default() }.csv(), "x\n");
+    }
+}
