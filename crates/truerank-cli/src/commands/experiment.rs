@@ -77,11 +77,11 @@ pub struct Experiment {
     #[arg(long)]
     model: Vec<Architecture>,
 
-    /// Training steps at most, for each MLP [default: 400]
+    /// Training steps at most, for each MLP [default: 1000, on fewer than 10,000 training queries 300]
     #[arg(long)]
     steps: Option<usize>,
 
-    /// Checks, one every 10 steps, without a better validation value before training stops [default: 15]
+    /// Checks, one every 10 steps, without a better validation value before training stops [default: 10]
     #[arg(long, value_name = "CHECKS")]
     patience: Option<usize>,
 
@@ -147,7 +147,7 @@ impl Experiment {
         settings.data.zero_based |= self.zero_based;
         settings.data.features = self.features.or(settings.data.features);
         set(&mut settings.sessions, self.sessions);
-        set(&mut settings.training.steps, self.steps);
+        settings.training.steps = self.steps.or(settings.training.steps);
         set(&mut settings.training.patience, self.patience);
         set(&mut settings.seeds, self.seeds.map(|count| (1..=count).collect()));
         set(&mut settings.rq2.sessions, some(&self.sizes));

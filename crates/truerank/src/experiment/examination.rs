@@ -18,6 +18,10 @@ const INTERVENED: f64 = 0.5;
 /// themselves.
 const MANY_USERS: usize = 100;
 
+/// Where each user has few clicks, their noise is far above the last digits of a likelihood, and the features of very many
+/// documents make an iteration dear.
+const TOLERANCE_OF_MANY: f64 = 1e-6;
+
 /// Clusters of many users, as in the paper's figure.
 const CLUSTERS: usize = 10;
 
@@ -28,7 +32,10 @@ impl World<'_> {
         match source {
             Source::Known => Ok(self.require_truth("known examination")?.propensities.clone()),
             Source::Em { relevance, per_user } => {
-                let em = RegressionEm::new().users(self.em_users(per_user)).relevance(form(relevance));
+                let mut em = RegressionEm::new().users(self.em_users(per_user)).relevance(form(relevance));
+                if self.counts.users.len() >= MANY_USERS {
+                    em = em.tolerance(TOLERANCE_OF_MANY);
+                }
                 Ok(em.resamples(0).seed(seed).estimate(&self.counts, Some(train), progress)?.propensities)
             }
             Source::Swap => {

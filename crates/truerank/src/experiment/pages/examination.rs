@@ -76,7 +76,9 @@ fn methods_table(results: &Results) -> Option<Table> {
 fn sources_table(results: &Results) -> Option<Table> {
     let models = &results.settings.models;
     let settings = &results.settings;
-    let sources = [Source::Known, settings.rq4.main].into_iter().chain(settings.rq4.sources.iter().copied());
+    let main = settings.rq4.main;
+    let sources =
+        [Source::Known, main.of_population(), main].into_iter().chain(settings.rq4.sources.iter().copied());
     let of = |source, model: &Architecture| group(results, results.main_log(), Method::USER_AWARE, source, model);
     let row = |source: Source| {
         let errors = errors(results, source);
