@@ -43,6 +43,19 @@ impl Format {
         text.strip_suffix('%').map_or(text.as_str(), |number| number.trim_end_matches(UNIT_SPACE)).to_string()
     }
 
+    /// The number without zeros that end its decimals, for the ends of a range.
+    pub(super) fn print_trimmed(self, value: f64) -> String {
+        let text = self.print(value);
+        let (number, unit) = text.split_at(text.find(UNIT_SPACE).unwrap_or(text.len()));
+        if !number.contains('.') || number.contains('e') {
+            return text;
+        }
+        match number.trim_end_matches('0').trim_end_matches('.') {
+            "" | "−" => format!("0{unit}"),
+            trimmed => format!("{trimmed}{unit}"),
+        }
+    }
+
     /// The number in the fewest signs that still tell something, for small cells.
     pub(super) fn print_short(self, value: f64) -> String {
         match self {
@@ -199,6 +212,15 @@ mod tests {
         assert_eq!(Format::Count.print_tick(3e6, 1e6), "3M");
         assert_eq!(Format::Number.print_tick(-0.5, 0.5), "−0.5");
         assert_eq!(Format::Measure.print_tick(0.0, 0.5), "0");
+    }
+
+    #[test]
+    fn ends_of_ranges_have_no_needless_zeros() {
+        assert_eq!(Format::Measure.print_trimmed(0.0), "0");
+        assert_eq!(Format::Measure.print_trimmed(1.0), "1");
+        assert_eq!(Format::Measure.print_trimmed(0.35), ".35");
+        assert_eq!(Format::Percent.print_trimmed(1.0), "100\u{202f}%");
+        assert_eq!(Format::Count.print_trimmed(100.0), "100");
     }
 
     #[test]

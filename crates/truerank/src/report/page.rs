@@ -5,7 +5,7 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::Serialize;
 
-use super::figure::{self, NARROW, WIDE};
+use super::figure::{self, NARROW, SMALL, WIDE};
 use super::spans::{Span, paragraphs, spans};
 use super::{Answer, Best, Block, Cell, Column, Figure, Mark, Report, Section, Source, Table, Verdict};
 use crate::{Error, Result};
@@ -166,7 +166,7 @@ fn figure(figure: &Figure, may_be_wide: bool) -> FigureView<'_> {
         name: &figure.name,
         caption: spans(&figure.caption),
         wide: may_be_wide.then(|| figure.inline_svg(WIDE)),
-        narrow: figure.inline_svg(NARROW),
+        narrow: figure.inline_svg(if may_be_wide { NARROW } else { SMALL }),
     }
 }
 

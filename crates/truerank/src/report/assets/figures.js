@@ -13,11 +13,17 @@
   };
 
   const bubble = document.querySelector("body > .bubble");
+  // Takes away what its owner drew beside the bubble.
+  let undo = () => {};
   const hide = () => {
     bubble.hidden = true;
+    undo();
+    undo = () => {};
   };
   // Beside a point of the window, on whichever side there is room.
-  const showAt = (x, y, content) => {
+  const showAt = (x, y, content, undoOwner = () => {}) => {
+    hide();
+    undo = undoOwner;
     bubble.replaceChildren(...content);
     bubble.hidden = false;
     const { offsetWidth: width, offsetHeight: height } = bubble;
@@ -28,6 +34,14 @@
     bubble.style.top = `${top + scrollY}px`;
   };
 
+  // A finger leaves whenever it is lifted: what it touched stays, until it touches something else.
+  const leave = (event) => {
+    if (event.pointerType !== "touch") hide();
+  };
+  document.addEventListener("pointerdown", (event) => {
+    if (!event.target.closest("svg.chart")) hide();
+  });
+
   // Titles become bubbles, which appear at once and on touch.
   const upgradeTips = (svg) => {
     const texts = new Map();
@@ -36,6 +50,7 @@
       texts.set(tip, title.textContent);
       title.remove();
     }
+    if (texts.size === 0) return;
     const show = (event) => {
       const tip = event.target.closest(".tip");
       if (texts.has(tip)) showAt(event.clientX, event.clientY, [htmlElement("span", "", texts.get(tip))]);
@@ -43,7 +58,7 @@
     };
     svg.addEventListener("pointermove", show);
     svg.addEventListener("pointerdown", show);
-    svg.addEventListener("pointerleave", hide);
+    svg.addEventListener("pointerleave", leave);
   };
 
   // Points of all series that are shown, by their place on the horizontal axis.
@@ -81,21 +96,19 @@
     svg.append(crosshair, probe);
     let current = -1;
 
-    const clear = () => {
+    const undoShow = () => {
       crosshair.setAttribute("d", "");
       for (const point of svg.querySelectorAll(".near")) point.classList.remove("near");
-      hide();
     };
     const show = (index, y) => {
       const columns = columnsOf(svg);
-      clear();
-      if (columns.length === 0) return;
+      if (columns.length === 0) return hide();
       current = Math.min(Math.max(index, 0), columns.length - 1);
       const { x, points } = columns[current];
+      const place = new DOMPoint(x, (top + bottom) / 2).matrixTransform(svg.getScreenCTM());
+      showAt(place.x, y ?? place.y, [htmlElement("b", "", points[0].dataset.x), ...points.map(lineOf)], undoShow);
       crosshair.setAttribute("d", `M${x} ${top}V${bottom}`);
       for (const point of points) point.classList.add("near");
-      const place = new DOMPoint(x, (top + bottom) / 2).matrixTransform(svg.getScreenCTM());
-      showAt(place.x, y ?? place.y, [htmlElement("b", "", points[0].dataset.x), ...points.map(lineOf)]);
     };
     const follow = (event) => {
       const { x } = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
@@ -107,12 +120,12 @@
       ArrowLeft: () => show(current - 1),
       Home: () => show(0),
       End: () => show(Infinity),
-      Escape: clear,
+      Escape: hide,
     };
     probe.addEventListener("pointermove", follow);
     probe.addEventListener("pointerdown", follow);
-    probe.addEventListener("pointerleave", clear);
-    probe.addEventListener("blur", clear);
+    probe.addEventListener("pointerleave", leave);
+    probe.addEventListener("blur", hide);
     probe.addEventListener("keydown", (event) => {
       if (!keys[event.key]) return;
       event.preventDefault();
@@ -169,7 +182,7 @@
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
     });
-    figure.querySelector("figcaption").append(button);
+    figure.querySelector("figcaption").append(" ", button);
   };
 
   for (const figure of document.querySelectorAll("figure.figure")) {
@@ -180,5 +193,4 @@
     upgradeKeys(figure);
     addSave(figure);
   }
-  addEventListener("scroll", hide, { passive: true });
 })();

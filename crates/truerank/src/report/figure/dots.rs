@@ -19,8 +19,9 @@ struct Columns {
 }
 
 impl Dots {
-    pub fn draw(&self, width: f64) -> Drawing {
-        let names = widest(self.rows.iter().map(|row| row.name.as_str()), width * 0.36);
+    pub(super) fn draw(&self, width: f64) -> Drawing {
+        let names: Vec<String> = self.rows.iter().map(|row| full_name(&row.name, row.style)).collect();
+        let names = widest(names.iter().map(String::as_str), width * 0.36);
         let values: Vec<String> = self.rows.iter().map(|row| self.value_text(row, width >= WIDE)).collect();
         let right = width - widest(values.iter().map(String::as_str), width * 0.3) - 16.0;
         let bottom = TOP + ROW * self.rows.len().max(1) as f64;
@@ -47,7 +48,12 @@ impl Dots {
 
     fn row(&self, row: &Dot, value: &str, scale: &Scale<'_>, columns: &Columns, y: f64) -> Element {
         let look = Look { slot: usize::from(row.style == Style::Plain) * 7, style: row.style };
-        let name = Element::label("row-name c-ink", 2.0, y + 4.0, &shorten(&row.name, columns.left - 12.0));
+        let name = Element::label(
+            "row-name c-ink",
+            2.0,
+            y + 4.0,
+            &shorten(&full_name(&row.name, row.style), columns.left - 12.0),
+        );
         let mut group = Element::group("row tip")
             .title(&format!("{}: {}", full_name(&row.name, row.style), self.value_text(row, true)))
             .child(Element::rect("target", 0.0, y - ROW / 2.0, columns.right, ROW))

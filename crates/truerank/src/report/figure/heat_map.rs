@@ -17,6 +17,8 @@ const KEY: f64 = 40.0;
 /// Where the cells are.
 struct Grid {
     left: f64,
+    /// The room for names of rows.
+    names: f64,
     top: f64,
     cell: (f64, f64),
     upright: bool,
@@ -24,7 +26,7 @@ struct Grid {
 }
 
 impl HeatMap {
-    pub fn draw(&self, room: f64) -> Drawing {
+    pub(super) fn draw(&self, room: f64) -> Drawing {
         let grid = self.grid(room);
         let bottom = grid.top + grid.cell.1 * self.rows.len() as f64;
         let mut body = self.titles(&grid, bottom);
@@ -45,7 +47,14 @@ impl HeatMap {
         let upright = self.columns.iter().any(|name| width(name) + 6.0 > wide);
         let names_above = if upright { widest(self.columns.iter().map(String::as_str), UPRIGHT) } else { 14.0 };
         let title = if self.column_title.is_empty() { 0.0 } else { TITLE };
-        Grid { left, top: title + names_above + 8.0, cell: (wide, wide.clamp(22.0, 38.0)), upright, range: self.ends() }
+        Grid {
+            left,
+            names,
+            top: title + names_above + 8.0,
+            cell: (wide, wide.clamp(22.0, 38.0)),
+            upright,
+            range: self.ends(),
+        }
     }
 
     /// The values of the palest and of the deepest colour.
@@ -90,7 +99,7 @@ impl HeatMap {
 
     /// The colours from the palest to the deepest, with the values at both ends.
     fn key(&self, grid: &Grid, y: f64) -> Vec<Element> {
-        let [low, high] = [grid.range.0, grid.range.1].map(|value| self.format.print(value));
+        let [low, high] = [grid.range.0, grid.range.1].map(|value| self.format.print_trimmed(value));
         let from = grid.left + width(&low) + 8.0;
         let swatch = |step: usize| {
             let rect = Element::rect("fill", from + 10.0 * step as f64, y, 10.0, 12.0);
@@ -118,7 +127,7 @@ impl Grid {
 
     fn row_name(&self, i: usize, name: &str) -> Element {
         let (x, y) = self.corner(i, 0);
-        let label = Element::label("tick end c-soft", x - 8.0, y + self.cell.1 / 2.0 + 3.5, &shorten(name, x - 10.0));
+        let label = Element::label("tick end c-soft", x - 8.0, y + self.cell.1 / 2.0 + 3.5, &shorten(name, self.names));
         label.title(name)
     }
 

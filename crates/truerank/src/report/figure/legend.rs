@@ -6,6 +6,8 @@ use super::labels::{shorten, width};
 const SWATCH: f64 = 24.0;
 const ROW: f64 = 22.0;
 const GAP: f64 = 18.0;
+/// Some names are bold, and bold letters are wider.
+const BOLD: f64 = 1.12;
 
 /// A name of a legend.
 pub struct Key {
@@ -13,6 +15,8 @@ pub struct Key {
     pub name: String,
     /// The classes of its group.
     pub class: String,
+    /// Whether the name is printed like other text, and not in the colour of the swatch.
+    pub ink: bool,
     /// The number of its series.
     pub series: usize,
     /// Draws the swatch around the middle of its place.
@@ -22,18 +26,20 @@ pub struct Key {
 impl Key {
     /// The swatch and the name, with the swatch starting at `x` and its middle at `y`.
     pub fn draw(&self, x: f64, y: f64, room: f64) -> Element {
-        let shown = shorten(&self.name, room - SWATCH - 6.0);
-        let label = Element::label("key-name", x + SWATCH + 6.0, y + 4.0, &shown);
+        let shown = shorten(&self.name, (room - SWATCH - 6.0) / BOLD);
+        let label =
+            Element::label(if self.ink { "key-name c-ink" } else { "key-name" }, x + SWATCH + 6.0, y + 4.0, &shown);
         // Fingers and pointers hit a box more easily than letters.
-        let target = Element::rect("target", x - 4.0, y - ROW / 2.0, SWATCH + 14.0 + width(&shown), ROW);
+        let target = Element::rect("target", x - 4.0, y - ROW / 2.0, SWATCH + 14.0 + width(&shown) * BOLD, ROW);
         let key = Element::group(&format!("key {}", self.class)).with("data-series", &self.series.to_string());
         let key = key.with("data-name", &self.name).child(target);
         let key = key.children((self.swatch)(x + SWATCH / 2.0, y)).child(label);
         if shown == self.name { key } else { key.title(&self.name) }
     }
 
-    fn wanted(&self) -> f64 {
-        SWATCH + 6.0 + width(&self.name)
+    /// The room that the swatch and the whole name take.
+    pub fn wanted(&self) -> f64 {
+        SWATCH + 6.0 + width(&self.name) * BOLD
     }
 }
 
@@ -71,6 +77,7 @@ mod tests {
         let key = |name: &str| Key {
             name: name.into(),
             class: String::new(),
+            ink: false,
             series: 0,
             swatch: Box::new(|_, _| Vec::new()),
         };

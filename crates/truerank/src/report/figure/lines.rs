@@ -1,13 +1,12 @@
 //! Curves to a drawing: axes, bands, lines and markers, with the names beside the ends of curves where there is room.
 
-use super::element::Element;
-use super::labels::{spread, widest};
+use super::element::{Element, coordinate};
+use super::labels::{shorten, spread, widest, width};
 use super::legend::{self, Key};
 use super::look::{Look, full_name, looks};
 use super::scale::{Scale, Tick, drawable};
 use super::svg::{Drawing, WIDE};
 use super::{Axis, Lines, Point, Series, Style};
-use crate::report::figure::element::coordinate;
 
 /// Room for the name of the vertical axis, above the plot.
 const TOP: f64 = 30.0;
@@ -29,24 +28,24 @@ struct Plot<'a> {
 }
 
 impl Lines {
-    pub fn draw(&self, width: f64) -> Drawing {
+    pub(super) fn draw(&self, room: f64) -> Drawing {
         let keys = self.keys();
-        let plot_height = if width >= WIDE { 330.0 } else { 210.0 };
-        let beside = width >= WIDE && NAME_GAP * keys.len() as f64 <= plot_height && self.series.len() > 1;
-        let names = widest(keys.iter().map(|key| key.name.as_str()), 230.0) + 52.0;
-        let right = width - if beside { names } else { 14.0 };
+        let plot_height = if room >= WIDE { 330.0 } else { 210.0 };
+        let beside = room >= WIDE && NAME_GAP * keys.len() as f64 <= plot_height && self.series.len() > 1;
+        let names = keys.iter().map(Key::wanted).fold(0.0, f64::max).min(260.0) + 22.0;
+        let right = room - if beside { names } else { 14.0 };
         let plot = Plot::new(self, right, TOP + plot_height);
         let mut body = plot.axes();
         body.extend(plot.curves());
         let below = TOP + plot_height + BOTTOM;
         let height = match (beside, self.series.len() > 1) {
             (true, _) => {
-                body.extend(plot.names_beside(&keys, width));
+                body.extend(plot.names_beside(&keys, room));
                 below
             }
             (false, true) => {
-                body.extend(legend::draw(&keys, 6.0, below, width - 12.0));
-                below + legend::height(&keys, width - 12.0)
+                body.extend(legend::draw(&keys, 6.0, below, room - 12.0));
+                below + legend::height(&keys, room - 12.0)
             }
             (false, false) => below,
         };
@@ -57,6 +56,7 @@ impl Lines {
         let key = |(i, (series, look)): (usize, (&Series, Look))| Key {
             name: full_name(&series.name, series.style),
             class: look.class(),
+            ink: false,
             series: i,
             swatch: Box::new(move |x, y| swatch(look, x, y)),
         };
@@ -79,9 +79,10 @@ fn swatch(look: Look, x: f64, y: f64) -> Vec<Element> {
 
 impl<'a> Plot<'a> {
     fn new(lines: &'a Lines, right: f64, bottom: f64) -> Self {
-        let values = || lines.points().flat_map(|point| [point.y].into_iter().chain(ends(&lines.y, point)));
-        let y = Scale::new(&lines.y, values(), bottom, TOP);
-        let labels = y.ticks(tick_count(bottom - TOP, 50.0));
+        let values: Vec<f64> =
+            lines.points().flat_map(|point| [point.y].into_iter().chain(ends(&lines.y, point))).collect();
+        let y = Scale::near_zero(&lines.y, values.into_iter(), bottom, TOP);
+        let labels = y.ticks(tick_count(bottom - TOP));
         let left = widest(labels.iter().map(|tick| tick.label.as_str()), 120.0) + 14.0;
         let x = Scale::new(&lines.x, lines.points().map(|point| point.x), left, right);
         Plot { lines, x, y, left, right, bottom }
@@ -89,12 +90,16 @@ impl<'a> Plot<'a> {
 
     fn axes(&self) -> Vec<Element> {
         let mut out = Vec::new();
-        for tick in self.y.ticks(tick_count(self.bottom - TOP, 50.0)) {
+        for tick in self.y.ticks(tick_count(self.bottom - TOP)) {
             out.push(Element::line("grid c-grid", (self.left, tick.at), (self.right, tick.at)));
             out.push(Element::label("tick end c-soft", self.left - 8.0, tick.at + 4.0, &tick.label));
         }
         out.extend(horizontal_axis(&self.x, &self.lines.x, self.left, self.right, self.bottom));
-        out.push(Element::label("name c-soft", 2.0, 14.0, &self.lines.y.name));
+        out.push(Element::label("name c-soft", 2.0, 14.0, &shorten(&self.lines.y.name, self.right)));
+        if self.lines.points().next().is_none() {
+            let middle = ((self.left + self.right) / 2.0, (TOP + self.bottom) / 2.0);
+            out.push(Element::label("name middle c-soft", middle.0, middle.1, "no data"));
+        }
         out
     }
 
@@ -153,7 +158,7 @@ impl<'a> Plot<'a> {
     }
 
     /// Names at the right, each as near as possible to the end of its curve and joined to it.
-    fn names_beside(&self, keys: &[Key], width: f64) -> Vec<Element> {
+    fn names_beside(&self, keys: &[Key], room: f64) -> Vec<Element> {
         let ends: Vec<Option<(f64, f64)>> = (0..keys.len()).map(|i| self.end(i)).collect();
         let targets: Vec<f64> = ends.iter().map(|end| end.map_or(self.bottom, |(_, y)| y)).collect();
         let places = spread(&targets, NAME_GAP, TOP + 4.0, self.bottom - 4.0);
@@ -164,7 +169,7 @@ impl<'a> Plot<'a> {
                 let leader = Element::line("leader", (end.0 + 7.0, end.1), (x - 4.0, y));
                 out.push(Element::group(&key.class).with("data-series", &key.series.to_string()).child(leader));
             }
-            out.push(key.draw(x, y, width - x));
+            out.push(key.draw(x, y, room - x));
         }
         out
     }
@@ -178,27 +183,29 @@ impl<'a> Plot<'a> {
 /// A horizontal axis with as many labels as have room.
 pub fn horizontal_axis(scale: &Scale<'_>, axis: &Axis, left: f64, right: f64, bottom: f64) -> Vec<Element> {
     let mut out = vec![Element::line("axis c-axis", (left, bottom), (right, bottom))];
-    let mut taken = f64::NEG_INFINITY;
-    for Tick { at, label } in scale.ticks(tick_count(right - left, 70.0)) {
+    for Tick { at, label } in fitting_ticks(scale, right - left) {
         out.push(Element::line("axis c-axis", (at, bottom), (at, bottom + 5.0)));
-        let half = super::labels::width(&label) / 2.0;
-        if at - half > taken {
-            out.push(Element::label("tick middle c-soft", at, bottom + 19.0, &label));
-            taken = at + half + 6.0;
-        }
+        out.push(Element::label("tick middle c-soft", at, bottom + 19.0, &label));
     }
     let middle = (left + right) / 2.0;
-    out.push(Element::label(
-        "name middle c-soft",
-        middle,
-        bottom + 38.0,
-        &super::labels::shorten(&axis.name, right - left),
-    ));
+    out.push(Element::label("name middle c-soft", middle, bottom + 38.0, &shorten(&axis.name, right - left)));
     out
 }
 
-fn tick_count(room: f64, each: f64) -> usize {
-    (room / each).max(2.0) as usize
+/// As many ticks as have room for their labels side by side.
+fn fitting_ticks(scale: &Scale<'_>, room: f64) -> Vec<Tick> {
+    let most = (room / 36.0).max(1.0) as usize;
+    let fit = |ticks: &Vec<Tick>| {
+        ticks
+            .windows(2)
+            .all(|pair| pair[1].at - pair[0].at > (width(&pair[0].label) + width(&pair[1].label)) / 2.0 + 10.0)
+    };
+    (1..=most).rev().map(|count| scale.ticks(count)).find(fit).unwrap_or_default()
+}
+
+/// How many ticks a vertical axis has room for.
+fn tick_count(room: f64) -> usize {
+    (room / 42.0).max(2.0) as usize
 }
 
 /// The ends of a point's interval that have a place on the axis.

@@ -16,7 +16,7 @@ mod tests;
 
 use super::Format;
 pub(super) use paint::page_css;
-pub(super) use svg::{NARROW, WIDE, style};
+pub(super) use svg::{NARROW, SMALL, WIDE, style};
 
 /// A figure.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,13 +7,14 @@
 type Colour = (&'static str, &'static str, &'static str);
 
 /// Texts and grounds.
-const GROUND: [Colour; 9] = [
+const GROUND: [Colour; 10] = [
     ("surface", "#ffffff", "#14171b"),
     ("raised", "#f5f6f8", "#1d2127"),
     ("ink", "#1b1f24", "#e4e7eb"),
     ("soft", "#59616b", "#a2abb6"),
     ("axis", "#8d96a1", "#68717d"),
     ("grid", "#e4e7eb", "#2a2f37"),
+    ("neutral", "#cbd0d8", "#4a525d"),
     ("good", "#0b6e4f", "#57c79c"),
     ("bad", "#a8321e", "#f28b74"),
     ("open", "#6b5700", "#d6b64c"),
@@ -137,7 +138,7 @@ mod tests {
     fn everything_is_readable_on_light_and_on_dark_ground() {
         for dark in [false, true] {
             let pick = |colour: &Colour| parse(if dark { colour.2 } else { colour.1 });
-            let texts = [2, 3, 6, 7, 8].map(|i| GROUND[i]);
+            let texts = [2, 3, 7, 8, 9].map(|i| GROUND[i]);
             for ground in [&GROUND[0], &GROUND[1]].map(pick) {
                 for text in &texts {
                     assert!(contrast(pick(text), ground) >= 4.5, "{text:?}, dark: {dark}");
@@ -146,6 +147,7 @@ mod tests {
                     assert!(contrast(pick(series), ground) >= 3.0, "{series:?}, dark: {dark}");
                 }
             }
+            assert!(contrast(pick(&GROUND[2]), pick(&GROUND[6])) >= 4.5);
             for step in 0..STEPS {
                 assert!(contrast(on_heat(step, dark), heat(step, dark)) >= 4.5, "step {step}, dark: {dark}");
             }

@@ -13,7 +13,7 @@ const ROW: f64 = 30.0;
 const BAR: f64 = 20.0;
 
 impl Stacked {
-    pub fn draw(&self, width: f64) -> Drawing {
+    pub(super) fn draw(&self, width: f64) -> Drawing {
         let keys = self.keys();
         let top = legend::height(&keys, width - 12.0) + 8.0;
         let left = widest(self.rows.iter().map(|(name, _)| name.as_str()), width * 0.36) + 14.0;
@@ -30,6 +30,7 @@ impl Stacked {
         let key = |(part, name): (usize, &String)| Key {
             name: name.clone(),
             class: self.colour(part),
+            ink: true,
             series: part,
             swatch: Box::new(|x, y| vec![Element::rect("part", x - 8.0, y - 7.0, 16.0, 14.0)]),
         };
@@ -37,9 +38,13 @@ impl Stacked {
     }
 
     /// Of three parts the middle one is neutral.
+    fn is_neutral(&self, part: usize) -> bool {
+        self.parts.len() == 3 && part == 1
+    }
+
     fn colour(&self, part: usize) -> String {
         match (self.parts.len(), part) {
-            (3, 1) => "c-axis".to_string(),
+            _ if self.is_neutral(part) => "c-neutral".to_string(),
             (3, 2) => format!("c-{}", SERIES[1].0),
             _ => format!("c-{}", SERIES[part % SERIES.len()].0),
         }
@@ -67,8 +72,9 @@ impl Stacked {
         // A pixel of ground between parts tells them apart without their colours.
         let rect = Element::rect("part", x, y - BAR / 2.0, (length - 1.0).max(0.5), BAR);
         let group = Element::group(&format!("tip {}", self.colour(part))).child(rect);
+        let text = if self.is_neutral(part) { "c-ink" } else { "c-surface" };
         match fits(share, length) {
-            true => group.child(Element::label("share middle c-surface", x + length / 2.0, y + 4.0, share)),
+            true => group.child(Element::label(&format!("share middle {text}"), x + length / 2.0, y + 4.0, share)),
             false => group,
         }
     }

@@ -6,8 +6,11 @@ use super::{Chart, Figure, paint};
 /// The width of a figure that has the page to itself, in pixels.
 pub const WIDE: f64 = 900.0;
 
-/// The width of a figure on a phone, or beside others.
+/// The width of a figure on a phone.
 pub const NARROW: f64 = 360.0;
+
+/// The width of a figure beside others.
+pub const SMALL: f64 = 290.0;
 
 /// What a chart draws on a given width.
 pub struct Drawing {
