@@ -102,6 +102,16 @@ def test_a_pointer_on_curves_reads_all_of_them(page):
     assert "(.6991 to .7048)" in text
 
 
+def test_bubbles_stay_inside_a_narrow_window(page):
+    page.resize(390)
+    probe = seen(page, "[data-name=learning-curves] .narrow .probe")
+    for offset in (-100, 0, 100):
+        ActionChains(page.browser).move_to_element_with_offset(probe, offset, 0).perform()
+        box = page.run("return document.querySelector('.bubble').getBoundingClientRect()")
+        assert box["left"] >= 0 and box["right"] <= 390 and box["top"] >= 0 and box["bottom"] <= 900
+        assert box["width"] > 250
+
+
 def test_a_touch_reads_curves_until_the_next(page):
     probe = curves(page)
     script = "const box = arguments[0].getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]"

@@ -32,7 +32,7 @@ pub fn paragraphs(text: &str) -> Vec<Vec<Span>> {
 /// One paragraph in pieces. A backtick without a partner is a backtick.
 pub fn spans(text: &str) -> Vec<Span> {
     let mut pieces: Vec<&str> = text.split('`').collect();
-    let odd = (pieces.len() % 2 == 0).then(|| pieces.pop()).flatten();
+    let odd = pieces.len().is_multiple_of(2).then(|| pieces.pop()).flatten();
     let mut out: Vec<Span> =
         pieces.iter().enumerate().map(|(i, piece)| Span { code: i % 2 == 1, text: piece.to_string() }).collect();
     if let (Some(rest), Some(last)) = (odd, out.last_mut()) {

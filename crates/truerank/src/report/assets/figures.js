@@ -20,16 +20,19 @@
     undo();
     undo = () => {};
   };
-  // Beside a point of the window, on whichever side there is room.
-  const showAt = (x, y, content, undoOwner = () => {}) => {
+  // Beside a point of the window, on whichever side there is room; where there is none, below what it tells about.
+  const showAt = (x, y, content, undoOwner = () => {}, below = y + 24) => {
     hide();
     undo = undoOwner;
     bubble.replaceChildren(...content);
     bubble.hidden = false;
+    // Where it was before must not bound how wide it can be.
+    bubble.style.left = bubble.style.top = "0";
     const { offsetWidth: width, offsetHeight: height } = bubble;
     const right = document.documentElement.clientWidth;
-    const left = x + 16 + width < right ? x + 16 : x - 16 - width;
-    const top = Math.min(Math.max(y - height / 2, 8), innerHeight - height - 8);
+    const beside = [x + 16, x - 16 - width].find((place) => place > 4 && place + width + 4 < right);
+    const left = beside ?? x - width / 2;
+    const top = Math.max(8, Math.min(beside === undefined ? below : y - height / 2, innerHeight - height - 8));
     bubble.style.left = `${Math.max(4, Math.min(left, right - width - 4)) + scrollX}px`;
     bubble.style.top = `${top + scrollY}px`;
   };
@@ -106,7 +109,9 @@
       current = Math.min(Math.max(index, 0), columns.length - 1);
       const { x, points } = columns[current];
       const place = new DOMPoint(x, (top + bottom) / 2).matrixTransform(svg.getScreenCTM());
-      showAt(place.x, y ?? place.y, [htmlElement("b", "", points[0].dataset.x), ...points.map(lineOf)], undoShow);
+      const end = new DOMPoint(x, bottom + 30).matrixTransform(svg.getScreenCTM());
+      const content = [htmlElement("b", "", points[0].dataset.x), ...points.map(lineOf)];
+      showAt(place.x, y ?? place.y, content, undoShow, end.y);
       crosshair.setAttribute("d", `M${x} ${top}V${bottom}`);
       for (const point of points) point.classList.add("near");
     };

@@ -2,10 +2,13 @@
 
 use super::{Cell, Column, Mark, Source, Table};
 
+/// What a column of the file takes from a cell.
+type Content = fn(&Cell) -> String;
+
 /// One column of the file, out of one column of the table.
 struct Field<'a> {
     header: String,
-    content: fn(&Cell) -> String,
+    content: Content,
     column: usize,
     source: &'a Column,
 }
@@ -28,9 +31,9 @@ impl Table {
 
     fn fields(&self, column: usize) -> Vec<Field<'_>> {
         let source = &self.columns[column];
-        let all: [(&str, fn(&Cell) -> String); 4] =
+        let all: [(&str, Content); 4] =
             [("", content), (" half width", half_width), (" mark", mark), (" verdict", verdict)];
-        let used = |content: fn(&Cell) -> String| {
+        let used = |content: Content| {
             self.rows.iter().filter_map(|row| row.cells.get(column)).any(|cell| !content(cell).is_empty())
         };
         all.into_iter()

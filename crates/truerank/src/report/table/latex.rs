@@ -2,6 +2,7 @@
 
 use super::{Cell, Column, Mark, Row, Source, Table};
 use crate::report::escape::latex;
+use crate::report::spans::spans;
 
 impl Table {
     /// The table as a LaTeX `table` with rules of booktabs: the best values bold, marks as superscripts.
@@ -10,7 +11,7 @@ impl Table {
             "% Needs \\usepackage{booktabs}.".to_string(),
             "\\begin{table}".to_string(),
             "\\centering".to_string(),
-            format!("\\caption{{{}}}", latex(&self.caption)),
+            format!("\\caption{{{}}}", words(&self.caption)),
             format!("\\label{{tab:{}}}", latex(&self.name)),
             format!("\\begin{{tabular}}{{l{}}}", self.columns.iter().map(alignment).collect::<String>()),
             "\\toprule".to_string(),
@@ -24,7 +25,7 @@ impl Table {
             lines.push(format!("{} \\\\", self.row(i, row)));
         }
         lines.extend(["\\bottomrule", "\\end{tabular}"].map(String::from));
-        lines.extend(self.notes.iter().map(|note| format!("\\par\\smallskip{{\\footnotesize {}}}", latex(note))));
+        lines.extend(self.notes.iter().map(|note| format!("\\par\\smallskip{{\\footnotesize {}}}", words(note))));
         lines.push("\\end{table}".to_string());
         lines.join("\n") + "\n"
     }
@@ -46,6 +47,17 @@ impl Table {
         });
         [format!("{{{}}}", latex(&row.label))].into_iter().chain(cells).collect::<Vec<_>>().join(" & ")
     }
+}
+
+/// Text in which backticks enclose code.
+fn words(text: &str) -> String {
+    // Each piece is escaped alone, which would drop the spaces at its ends.
+    let escaped = |text: &str| {
+        let [start, end] = [text.starts_with(char::is_whitespace), text.ends_with(char::is_whitespace)];
+        format!("{}{}{}", if start { " " } else { "" }, latex(text), if end { " " } else { "" })
+    };
+    let piece = |code: bool, text: &str| if code { format!("\\texttt{{{}}}", latex(text)) } else { escaped(text) };
+    spans(text).iter().map(|span| piece(span.code, &span.text)).collect()
 }
 
 fn alignment(column: &Column) -> char {
@@ -100,6 +112,11 @@ mod tests {
 \end{table}
 "#;
         assert_eq!(table().latex(), expected);
+    }
+
+    #[test]
+    fn code_is_set_as_code() {
+        assert_eq!(words("run `a_b` twice"), r"run \texttt{a\_b} twice");
     }
 
     #[test]
