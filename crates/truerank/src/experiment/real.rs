@@ -20,6 +20,10 @@ const ZIPF: f64 = 0.6;
 /// Kinds of users, as in the paper's figure.
 const CLUSTERS: usize = 10;
 
+/// Labelled queries that the ranker behind the log learned from: as many as 1 % of the `small` preset, so that there is
+/// something left to learn.
+const PRODUCTION_QUERIES: f64 = 30.0;
+
 /// The median of documents per labelled query: their mean then is the paper's, 14,762 for 360 queries.
 const LABELLED_DOCS: f64 = 34.0;
 
@@ -45,7 +49,8 @@ impl Settings {
         let per_cluster = self.real.users.div_ceil(CLUSTERS);
         let simulation = Simulation::new().sessions(self.real.sessions).click_noise(self.simulation.click_noise);
         let simulation = simulation.users_per_cluster(per_cluster, USER_NOISE).zipf(ZIPF);
-        let options = WorldOptions { patterns: true, ..self.world_options(self.real.sessions) };
+        let production_share = (PRODUCTION_QUERIES / self.real.queries.max(1) as f64).min(1.0);
+        let options = WorldOptions { patterns: true, production_share, ..self.world_options(self.real.sessions) };
         World::simulate(data, &simulation, &options, self.data.seed, progress)
     }
 

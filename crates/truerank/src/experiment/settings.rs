@@ -128,7 +128,7 @@ pub struct TrainingSettings {
     /// learned sooner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<usize>,
-    /// Checks, one every 10 steps, without a better validation value before training stops. Default: 10.
+    /// Checks of an MLP, one every 10 steps, without a better validation value before training stops. Default: 10.
     pub patience: usize,
 }
 
@@ -386,11 +386,15 @@ impl Settings {
         Simulation::new().sessions(sessions).etas(etas).click_noise(self.simulation.click_noise)
     }
 
+    /// A linear ranker's loss is convex and soon at its minimum: it is never stopped early, since few validation queries
+    /// would stop it by chance.
     pub(super) fn trainer(&self, run: &Run) -> Trainer {
-        let trainer = Trainer::new().architecture(run.model.clone()).patience(self.training.patience).seed(run.seed);
+        let trainer = Trainer::new().architecture(run.model.clone()).seed(run.seed);
         match run.model {
             Architecture::Linear => trainer,
-            Architecture::Mlp { .. } => trainer.steps(self.training.steps.unwrap_or(STEPS)),
+            Architecture::Mlp { .. } => {
+                trainer.steps(self.training.steps.unwrap_or(STEPS)).patience(self.training.patience)
+            }
         }
     }
 }
