@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
+use truerank::report::Format;
 
 /// Writes text to standard output.
 pub fn print(text: &str) -> Result<()> {
@@ -73,25 +74,31 @@ fn length(cell: &str) -> usize {
 
 /// A whole number with thousands separated: `1,234,567`.
 pub fn thousands(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    Format::Count.print(value as f64)
 }
 
 /// A measure as the field writes it: `.7056`.
 pub fn measure(value: f64) -> String {
-    let text = format!("{value:.4}");
-    match text.strip_prefix("0.") {
-        Some(decimals) => format!(".{decimals}"),
-        None => text,
-    }
+    Format::Measure.print(value)
 }
+
+/// A paragraph in lines of at most [`WIDTH`], indented by two spaces, later lines by four.
+pub fn wrap(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is a first line");
+        if !line.is_empty() && length(line) + 1 + length(word) > WIDTH - 4 {
+            lines.push(word.to_string());
+        } else {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    format!("  {}\n", lines.join("\n    "))
+}
+
+/// Text for people to read is no wider.
+const WIDTH: usize = 100;
 
 #[cfg(test)]
 mod tests {
@@ -109,5 +116,12 @@ mod tests {
     fn numbers_read_as_the_field_writes_them() {
         assert_eq!([thousands(0), thousands(999), thousands(1_234_567)], ["0", "999", "1,234,567"]);
         assert_eq!([measure(0.70561), measure(1.0)], [".7056", "1.0000"]);
+    }
+
+    #[test]
+    fn long_paragraphs_become_lines() {
+        let text = wrap(&"word ".repeat(30));
+        assert_eq!(text, format!("  {}\n    {}\n", vec!["word"; 19].join(" "), vec!["word"; 11].join(" ")));
+        assert_eq!(wrap("one"), "  one\n");
     }
 }

@@ -89,11 +89,10 @@ impl Demo {
         page.write_all(report.html()?.as_bytes())?;
         page.commit()?;
         if self.json {
-            return print_json(&to_json(&report, &results.claims()));
+            return print_json(&to_json(&report, &results));
         }
-        let facts = report.facts.iter().map(|(name, value)| format!("{name}: {value}\n")).collect::<String>();
         let seconds = start.elapsed().as_secs_f64();
-        print(&format!("\n{facts}\n{}\n{seconds:.0} seconds; wrote {}\n", to_text(&report), self.output.display()))
+        print(&format!("{}\n{seconds:.0} seconds; wrote {}\n", to_text(&report), self.output.display()))
     }
 
     fn settings(&self) -> Settings {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use truerank::data::Preset;
-use truerank::experiment::{Question, Settings, Store};
+use truerank::experiment::{Question, Results, Settings, Store};
 use truerank::network::Architecture;
 
 use super::findings::{to_json, to_text};
@@ -112,12 +112,20 @@ impl Experiment {
         let data = settings.data.load()?;
         let mut settings = settings.for_data(&data)?;
         let store = Store::create(&self.output, &mut settings)?;
-        let results = settings.run(&data, Some(&store), progress)?;
+        let outcome = settings.run(&data, Some(&store), progress);
         progress.finish();
+        let results = match outcome {
+            Ok(results) => results,
+            Err(error) => {
+                // What is finished deserves its report all the same.
+                Results::read(&store, settings)?.report().write(&self.output)?;
+                return Err(error.into());
+            }
+        };
         let report = results.report();
         report.write(&self.output)?;
         if self.json {
-            return print_json(&to_json(&report, &results.claims()));
+            return print_json(&to_json(&report, &results));
         }
         let page = self.output.join("report.html");
         print(&format!(

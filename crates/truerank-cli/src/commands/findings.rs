@@ -1,23 +1,26 @@
 //! A report on standard output: as text for people, as JSON for programs.
 
 use serde_json::{Value, json};
-use truerank::experiment::Claim;
+use truerank::experiment::{Claim, Results};
 use truerank::report::{Answer, Block, Cell, Column, Format, Mark, Report, Section, Source, Verdict};
 
-use crate::output::Table;
+use crate::output::{Table, wrap};
 
-/// The answers and tables of each section; what is folded away stays away.
+/// What the page says at its top, then the answers and tables of each section; what is folded away stays away.
 pub fn to_text(report: &Report) -> String {
-    report.sections.iter().map(section_text).collect::<Vec<_>>().join("\n")
+    let lead: String = report.lead.split("\n\n").map(wrap).collect();
+    let facts: String = report.facts.iter().map(|(name, value)| wrap(&format!("{name}: {value}"))).collect();
+    let sections = report.sections.iter().map(section_text).collect::<Vec<_>>();
+    format!("\n{lead}\n{facts}\n{}", sections.join("\n"))
 }
 
 fn section_text(section: &Section) -> String {
     let mut text = format!("{}\n", section.title);
-    section.answers.iter().for_each(|answer| text += &format!("  {}\n", answer_text(answer)));
+    section.answers.iter().for_each(|answer| text += &wrap(&answer_text(answer)));
     for block in &section.blocks {
         if let Block::Table(table) = block {
             text += &format!("\n  {}\n\n{}", table.caption, table_text(table));
-            table.notes.iter().for_each(|note| text += &format!("  {note}\n"));
+            table.notes.iter().for_each(|note| text += &wrap(note));
         }
     }
     text
@@ -30,12 +33,8 @@ fn answer_text(answer: &Answer) -> String {
     }
 }
 
-fn verdict_text(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Holds => "holds",
-        Verdict::DoesNotHold => "does not hold",
-        Verdict::Open => "open",
-    }
+fn verdict_text(verdict: Verdict) -> String {
+    verdict.name().to_lowercase()
 }
 
 fn table_text(table: &truerank::report::Table) -> String {
@@ -60,7 +59,7 @@ fn column_name(column: &Column) -> String {
 
 fn cell_text(cell: &Cell, column: &Column) -> String {
     if let Some(verdict) = cell.verdict {
-        return verdict_text(verdict).to_string();
+        return verdict_text(verdict);
     }
     let number = cell.text.clone().or_else(|| cell.value.map(|value| column.format.print(value)));
     let mark = match (cell.mark, cell.value) {
@@ -75,12 +74,13 @@ fn cell_text(cell: &Cell, column: &Column) -> String {
 }
 
 /// Claims and tables.
-pub fn to_json(report: &Report, claims: &[Claim]) -> Value {
+pub fn to_json(report: &Report, results: &Results) -> Value {
     let tables = report.sections.iter().flat_map(|section| tables(&section.blocks));
     json!({
         "type": "truerank/report", "version": 1,
         "facts": report.facts.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<serde_json::Map<_, _>>(),
-        "claims": claims.iter().map(claim_json).collect::<Vec<_>>(),
+        "missing_runs": results.missing().len(),
+        "claims": results.claims().iter().map(claim_json).collect::<Vec<_>>(),
         "tables": tables.map(|table| (table.name.clone(), table_json(table))).collect::<serde_json::Map<_, _>>(),
     })
 }
@@ -104,7 +104,7 @@ fn claim_json(claim: &Claim) -> Value {
         .map(|part| json!({ "compared": part.what, "difference": part.difference, "p": part.p, "holds": part.holds }));
     json!({
         "question": claim.question.to_string(), "claim": claim.text, "of_the_paper": claim.of_the_paper,
-        "holds": claim.holds(), "p": claim.p(), "comparisons": parts.collect::<Vec<_>>(),
+        "holds": claim.holds(), "p": claim.p(), "unit": claim.unit, "comparisons": parts.collect::<Vec<_>>(),
     })
 }
 

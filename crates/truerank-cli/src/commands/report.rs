@@ -41,7 +41,7 @@ impl Report {
         report.write(output)?;
         progress.finish();
         match self.json {
-            true => print_json(&to_json(&report, &results.claims())),
+            true => print_json(&to_json(&report, &results)),
             false => print(&format!("{}\nwrote {}\n", to_text(&report), output.join("report.html").display())),
         }
     }

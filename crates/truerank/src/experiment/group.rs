@@ -1,8 +1,9 @@
 //! The same run over several seeds: means, intervals, and tests against another.
 
 use super::{Method, Outcome, Results, Run, Source, WorldId};
-use crate::evaluate::{Interval, Measure, TTest, mean_interval, paired_t_test};
+use crate::evaluate::{Interval, Measure, TTest, mean, mean_interval, paired_t_test};
 use crate::network::Architecture;
+use crate::ranker::Unmatched;
 
 /// A difference counts as more than chance below this p-value, as in the paper.
 pub const SIGNIFICANCE: f64 = 0.05;
@@ -70,9 +71,10 @@ impl Group<'_> {
         mean(&self.means(measure))
     }
 
-    /// The mean over seeds with its 95 % interval, where there are several seeds.
+    /// The mean over seeds with its 95 % interval, where there are several seeds and they matter: a linear ranker trained
+    /// on one log is the same whatever the seed.
     pub fn interval(&self, measure: Measure) -> Option<Interval> {
-        mean_interval(&self.means(measure))
+        mean_interval(&self.means(measure)).filter(|interval| interval.half_width > 0.0)
     }
 
     fn means(&self, measure: Measure) -> Vec<f64> {
@@ -94,11 +96,6 @@ impl Group<'_> {
         self.accuracies(|accuracy| accuracy.mse).map(|values| mean(&values))
     }
 
-    /// Its 95 % interval over seeds.
-    pub fn mse_interval(&self) -> Option<Interval> {
-        mean_interval(&self.accuracies(|accuracy| accuracy.mse)?)
-    }
-
     /// Tests training query by training query whether the squared errors differ from those of `other`; the queries of
     /// all seeds together, since each seed has other users.
     pub fn test_mse(&self, other: &Group<'_>) -> Option<TTest> {
@@ -118,6 +115,11 @@ impl Group<'_> {
         self.outcomes.iter().map(|outcome| outcome.accuracy.as_ref().map(&value)).collect()
     }
 
+    /// What the log has and the data does not; the same for each seed.
+    pub fn left_out(&self) -> Unmatched {
+        self.outcomes.first().map_or(Unmatched::default(), |outcome| outcome.left_out)
+    }
+
     /// The strength of smoothing, averaged over seeds.
     pub fn beta(&self) -> Option<f64> {
         let betas: Option<Vec<f64>> = self.outcomes.iter().map(|outcome| outcome.beta).collect();
@@ -125,17 +127,40 @@ impl Group<'_> {
     }
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+/// The mean of several series, entry by entry; each entry of those that reach so far.
+pub(super) fn average<'v>(series: impl Iterator<Item = &'v [f64]>) -> Vec<f64> {
+    let mut sums: Vec<(f64, f64)> = Vec::new();
+    for values in series {
+        sums.resize(values.len().max(sums.len()), (0.0, 0.0));
+        sums.iter_mut().zip(values).for_each(|(sum, value)| *sum = (sum.0 + value, sum.1 + 1.0));
+    }
+    sums.into_iter().map(|(sum, count)| sum / count).collect()
 }
 
-/// The mean of several series, entry by entry.
-pub(super) fn average<T: AsRef<[f64]>>(series: impl ExactSizeIterator<Item = T>) -> Vec<f64> {
-    let count = series.len() as f64;
-    let mut sums: Vec<f64> = Vec::new();
-    for values in series {
-        sums.resize(values.as_ref().len(), 0.0);
-        sums.iter_mut().zip(values.as_ref()).for_each(|(sum, value)| *sum += value / count);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::fixtures::{outcome, results};
+
+    #[test]
+    fn seeds_are_averaged_before_queries_are_compared() {
+        let results = results(&[
+            (Method::NAIVE, vec![outcome(&[0.1, 0.2, 0.3], &[0.5]), outcome(&[0.3, 0.4, 0.5], &[0.7])]),
+            (Method::USER_AWARE, vec![outcome(&[0.4, 0.5, 0.7], &[0.1]), outcome(&[0.4, 0.5, 0.7], &[0.3])]),
+        ]);
+        let of = |method| {
+            let condition =
+                Condition { log: results.main_log(), method, source: Source::Known, model: Architecture::Linear };
+            results.group(&condition)
+        };
+        let (naive, aware) = (of(Method::NAIVE).unwrap(), of(Method::USER_AWARE).unwrap());
+        let measure = Measure::Ndcg(Some(5));
+        assert_eq!(naive.per_query(measure), [(0.1 + 0.3) / 2.0, (0.2 + 0.4) / 2.0, (0.3 + 0.5) / 2.0]);
+        let test = aware.test(&naive, measure).unwrap();
+        assert_eq!(Some(test), paired_t_test(&[0.4, 0.5, 0.7], &naive.per_query(measure)));
+        let half_width = naive.interval(measure).unwrap().half_width;
+        assert_eq!(half_width, mean_interval(&[0.2, 0.4]).unwrap().half_width);
+        assert_eq!(naive.mse(), Some((0.5 + 0.7) / 2.0));
+        assert!(of(Method::Ideal).is_none(), "it was not run");
     }
-    sums
 }

@@ -1,7 +1,10 @@
 //! The paper's research questions as values: lists of small runs, put together from the stages, kept as they finish.
 
+mod checks;
 mod claims;
 mod examination;
+#[cfg(test)]
+mod fixtures;
 mod group;
 mod method;
 mod pages;
@@ -19,10 +22,11 @@ mod text;
 mod training;
 mod world;
 
+use crate::evaluate::Measure;
+
 pub use claims::{CONVERGED, Claim, Part};
 pub use group::{Condition, Group, LogKind, SIGNIFICANCE};
 pub use method::Method;
-pub use pages::model_name;
 pub use production::{labelled_share, production_ranker};
 pub use question::Question;
 pub use results::{Found, Results};
@@ -34,3 +38,6 @@ pub use settings::{
 pub use source::{EmRelevance, Source};
 pub use store::{Store, WorldFacts};
 pub use world::{World, WorldOptions};
+
+/// What rankers are chosen and compared by.
+const NDCG5: Measure = Measure::Ndcg(Some(5));

@@ -1,5 +1,6 @@
 //! The paper's research questions, each as the list of runs that answers it.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -62,6 +63,37 @@ impl FromStr for Question {
     }
 }
 
+impl Settings {
+    /// Every run that the questions need, each once, world after world.
+    pub fn runs(&self) -> Vec<Run> {
+        let mut runs: Vec<Run> = self.questions.iter().flat_map(|question| question.runs(self)).collect();
+        let mut seen = HashSet::new();
+        runs.retain(|run| seen.insert(run.name()));
+        let mut worlds: Vec<WorldId> = Vec::new();
+        for run in &runs {
+            if !worlds.contains(&run.world) {
+                worlds.push(run.world);
+            }
+        }
+        runs.sort_by_key(|run| worlds.iter().position(|world| *world == run.world));
+        runs
+    }
+
+    /// Whether so many sessions are drawn one by one.
+    pub fn draws_sessions(sessions: u64) -> bool {
+        sessions <= MOST_DRAWN_SESSIONS
+    }
+
+    /// Whether a method can learn from a simulated log of so many sessions: pairs of clicks need sessions one by one.
+    pub fn has_run(method: Method, sessions: u64) -> bool {
+        method != Method::Prs || Settings::draws_sessions(sessions)
+    }
+}
+
+/// From more sessions than this on, counts are drawn without sessions: the same distribution, at a cost that no longer
+/// grows.
+const MOST_DRAWN_SESSIONS: u64 = 2_000_000;
+
 struct Planner<'a> {
     settings: &'a Settings,
 }
@@ -82,8 +114,17 @@ impl Planner<'_> {
     }
 
     fn main_table(&self) -> Vec<Run> {
-        let of_world = |world| Method::ALL.map(|method| Run::new(world, method, Source::Known, self.main_model()));
+        let methods = || Method::ALL.into_iter().filter(|method| Settings::has_run(*method, self.settings.sessions));
+        let of_world = |world| methods().map(move |method| Run::new(world, method, Source::Known, self.main_model()));
         self.base_worlds().flat_map(of_world).collect()
+    }
+
+    /// The methods that learn from clicks, on a log of as many sessions as the main table's.
+    fn learned(&self) -> impl Iterator<Item = Method> {
+        let sessions = self.settings.sessions;
+        Method::ALL
+            .into_iter()
+            .filter(move |method| method.learns_from_clicks() && Settings::has_run(*method, sessions))
     }
 
     /// Ideal does not depend on the number of sessions, and is trained once per seed.
@@ -98,7 +139,7 @@ impl Planner<'_> {
         for &sessions in &self.settings.rq2.sessions {
             for &seed in &self.settings.seeds {
                 let world = self.world(self.settings.clusters, sessions, seed);
-                let methods = self.settings.rq2.methods.iter().filter(|&&method| self.can_learn(method, sessions));
+                let methods = self.settings.rq2.methods.iter().filter(|&&method| Settings::has_run(method, sessions));
                 for &method in methods {
                     let of_model = |model| Run::new(world, method, Source::Known, model);
                     runs.extend(self.settings.models.iter().map(of_model));
@@ -106,11 +147,6 @@ impl Planner<'_> {
             }
         }
         runs
-    }
-
-    /// Pairs of clicks need sessions one by one, which are not drawn where there are very many.
-    fn can_learn(&self, method: Method, sessions: u64) -> bool {
-        method != Method::Prs || Settings::draws_sessions(sessions)
     }
 
     fn numbers_of_clusters(&self) -> Vec<Run> {
@@ -122,8 +158,7 @@ impl Planner<'_> {
         for &clusters in &self.settings.rq3.clusters {
             for &seed in &self.settings.seeds {
                 let world = self.world(clusters, self.settings.sessions, seed);
-                let learned = Method::ALL.into_iter().filter(|method| method.learns_from_clicks());
-                runs.extend(learned.map(|method| Run::new(world, method, Source::Known, self.main_model())));
+                runs.extend(self.learned().map(|method| Run::new(world, method, Source::Known, self.main_model())));
             }
         }
         runs
@@ -133,8 +168,7 @@ impl Planner<'_> {
         let mut runs = self.ideal();
         for world in self.base_worlds() {
             for model in &self.settings.models {
-                let learned = Method::ALL.into_iter().filter(|method| method.learns_from_clicks());
-                runs.extend(learned.map(|method| Run::new(world, method, self.settings.rq4.main, model)));
+                runs.extend(self.learned().map(|method| Run::new(world, method, self.settings.rq4.main, model)));
                 runs.push(Run::new(world, Method::STRAIGHTFORWARD, Source::Cpbm, model));
                 let sources = [Source::Known].into_iter().chain(self.settings.rq4.sources.iter().copied());
                 runs.extend(sources.map(|source| Run::new(world, Method::USER_AWARE, source, model)));

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use super::checks::GENERATED_MAX_GRADE;
 use super::{Settings, World, WorldOptions};
 use crate::counts::{CountOptions, Counts, count_files};
 use crate::data::{Generator, Preset, Splits};
-use crate::log::Columns;
 use crate::progress::Progress;
 use crate::simulate::Simulation;
 use crate::{Error, Result};
@@ -50,13 +50,13 @@ impl Settings {
         let simulation = Simulation::new().sessions(self.real.sessions).click_noise(self.simulation.click_noise);
         let simulation = simulation.users_per_cluster(per_cluster, USER_NOISE).zipf(ZIPF);
         let production_share = (PRODUCTION_QUERIES / self.real.queries.max(1) as f64).min(1.0);
-        let options = WorldOptions { patterns: true, production_share, ..self.world_options(self.real.sessions) };
+        let (length, max_grade) = (self.simulation.length, GENERATED_MAX_GRADE);
+        let options = WorldOptions { length, production_share, max_grade, patterns: true };
         World::simulate(data, &simulation, &options, self.data.seed, progress)
     }
 
     pub(super) fn read_real_log<'a>(&self, data: &'a Splits, progress: &dyn Progress) -> Result<World<'a>> {
-        let mut columns = Columns::default();
-        self.real.columns.iter().try_for_each(|(field, name)| columns.map(field, name))?;
+        let columns = self.log_columns()?;
         let (counts, _) = count_files(&self.real.log, &columns, CountOptions { patterns: true }, progress)?;
         check_log(&self.real.log[0], &counts)?;
         Ok(World::logged(data, counts, self.data.max_grade))

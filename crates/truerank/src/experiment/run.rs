@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Method, Source, text};
 use crate::evaluate::{Evaluation, Measure};
 use crate::network::Architecture;
-use crate::ranker::TrainingRecord;
+use crate::ranker::{TrainingRecord, Unmatched};
 use crate::{Error, Result};
 
 /// Which log is learned from.
@@ -101,6 +101,9 @@ pub struct Outcome {
     pub accuracy: Option<Accuracy>,
     /// The strength of smoothing, where the method smooths.
     pub beta: Option<f64>,
+    /// Queries of the log, and documents of other queries, that the data does not have.
+    #[serde(default)]
+    pub left_out: Unmatched,
     /// How training went.
     pub record: TrainingRecord,
 }

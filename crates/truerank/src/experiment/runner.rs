@@ -3,12 +3,24 @@
 use rayon::prelude::*;
 
 use super::world::click_rates;
-use super::{EmRelevance, Found, Method, Outcome, Results, Run, Settings, Source, Store, World, WorldFacts, WorldId};
+use super::{
+    EmRelevance, Found, Method, NDCG5, Outcome, Results, Run, Settings, Source, Store, World, WorldFacts, WorldId,
+    WorldOptions,
+};
 use crate::Result;
 use crate::data::Splits;
-use crate::evaluate::Measure;
 use crate::network::Architecture;
 use crate::progress::Progress;
+use crate::ranker::Trainer;
+use crate::report::Format;
+use crate::simulate::{Simulation, paper_etas};
+
+/// The paper's steps of an MLP.
+const STEPS: usize = 1000;
+
+/// Steps on logs of fewer than [`FEW_QUERIES`] training queries: nearly all of their rankers are best before.
+const STEPS_ON_FEW: usize = 300;
+const FEW_QUERIES: usize = 10_000;
 
 impl Settings {
     /// Runs the experiment on data, from where `store` has it; without a store, in memory only.
@@ -19,14 +31,71 @@ impl Settings {
             Some(store) => Results::read(store, self.clone())?,
             None => Results::new(self.clone()),
         };
-        let missing = results.missing();
-        let steps = Steps { inner: progress, runs: missing.len() };
-        steps.begin_all(&missing);
+        let runs = self.runs();
+        let worlds: Vec<Work<'_>> =
+            runs.chunk_by(|a, b| a.world == b.world).filter_map(|runs| Work::left(runs, &results)).collect();
+        let steps = Steps { inner: progress };
+        steps.begin_all(&worlds);
         let mut runner = Runner { settings: self, data, store, steps, results };
-        for runs in missing.chunk_by(|a, b| a.world == b.world) {
-            runner.run_world(runs)?;
-        }
+        worlds.iter().try_for_each(|work| runner.run_world(work))?;
         Ok(runner.results)
+    }
+
+    fn world_options(&self, sessions: u64) -> WorldOptions {
+        WorldOptions {
+            length: self.simulation.length,
+            production_share: self.simulation.production_share,
+            max_grade: self.data.max_grade,
+            patterns: Settings::draws_sessions(sessions),
+        }
+    }
+
+    fn simulation(&self, clusters: usize, sessions: u64) -> Simulation {
+        let etas = paper_etas(clusters).unwrap_or_default();
+        Simulation::new().sessions(sessions).etas(etas).click_noise(self.simulation.click_noise)
+    }
+
+    /// How a run on so many training queries trains.
+    ///
+    /// A linear ranker's loss is convex and soon at its minimum: it is never stopped early, since few validation queries
+    /// would stop it by chance.
+    fn trainer(&self, run: &Run, queries: usize) -> Trainer {
+        let trainer = Trainer::new().architecture(run.model.clone()).seed(run.seed);
+        let steps = self.training.steps.unwrap_or(if queries < FEW_QUERIES { STEPS_ON_FEW } else { STEPS });
+        match run.model {
+            Architecture::Linear => trainer,
+            Architecture::Mlp { .. } => trainer.steps(steps).patience(self.training.patience),
+        }
+    }
+}
+
+/// What is left to do in one world.
+struct Work<'a> {
+    world: WorldId,
+    runs: Vec<&'a Run>,
+    sources: Vec<Source>,
+    /// The seed of estimates of θ.
+    seed: u64,
+}
+
+impl<'a> Work<'a> {
+    /// Of all runs of a world, those without an outcome, and the sources without θ; nothing where all is there.
+    fn left(all: &'a [Run], results: &Results) -> Option<Self> {
+        let world = all[0].world;
+        let runs: Vec<&Run> = all.iter().filter(|run| results.outcome(run).is_none()).collect();
+        let mut sources: Vec<Source> = Vec::new();
+        for run in all.iter().filter(|run| run.method.uses_examination()) {
+            if !sources.contains(&run.source) && results.examination(world, run.source).is_none() {
+                sources.push(run.source);
+            }
+        }
+        let done = runs.is_empty() && sources.is_empty() && results.world(world).is_some();
+        (!done).then_some(Work { world, runs, sources, seed: all[0].seed })
+    }
+
+    fn cost(&self) -> u64 {
+        let runs: u64 = self.runs.iter().map(|run| cost(run)).sum();
+        WORLD_COST + runs + self.sources.iter().map(|source| source_cost(*source)).sum::<u64>()
     }
 }
 
@@ -39,10 +108,9 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    fn run_world(&mut self, runs: &[Run]) -> Result<()> {
-        let id = runs[0].world;
+    fn run_world(&mut self, work: &Work<'_>) -> Result<()> {
         let generated;
-        let data = match id {
+        let data = match work.world {
             WorldId::Logged if self.settings.real.is_simulated() => {
                 self.steps.note("generating the documents of the log");
                 generated = self.settings.generate_real_data()?;
@@ -50,10 +118,11 @@ impl Runner<'_> {
             }
             _ => self.data,
         };
-        let world = self.prepare(id, data)?;
-        self.keep_facts(id, &world)?;
-        self.find_examination(id, &world, runs)?;
-        let (spread, one_by_one): (Vec<&Run>, Vec<&Run>) = runs.iter().partition(|run| trains_on_one_core(run));
+        let world = self.prepare(work.world, data)?;
+        self.keep_facts(work.world, &world)?;
+        self.steps.inner.advance(WORLD_COST);
+        self.find_examination(work, &world)?;
+        let (spread, one_by_one): (Vec<&Run>, Vec<&Run>) = work.runs.iter().partition(|run| trains_on_one_core(run));
         let outcomes: Vec<(&Run, Outcome)> =
             spread.into_par_iter().map(|run| Ok((run, self.train(&world, run)?))).collect::<Result<_>>()?;
         outcomes.into_iter().for_each(|(run, outcome)| self.results.add_run(run, outcome));
@@ -89,35 +158,29 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// θ by every source that the runs need, and the truth where there is one.
-    fn find_examination(&mut self, id: WorldId, world: &World<'_>, runs: &[Run]) -> Result<()> {
-        let mut sources: Vec<Source> = world.propensities().map(|_| Source::Known).into_iter().collect();
-        runs.iter().filter(|run| run.method.uses_examination()).for_each(|run| {
-            if !sources.contains(&run.source) {
-                sources.push(run.source);
-            }
-        });
-        for source in sources {
-            if self.results.examination(id, source).is_some() {
-                continue;
-            }
+    /// θ by every source that is left, and the truth where there is one.
+    fn find_examination(&mut self, work: &Work<'_>, world: &World<'_>) -> Result<()> {
+        let known = world.propensities().map(|_| Source::Known).filter(|known| !work.sources.contains(known));
+        for source in known.into_iter().chain(work.sources.iter().copied()) {
             self.steps.note(&format!("examination by {source}"));
-            let propensities = world.examination(source, runs[0].seed, &self.steps)?;
+            let propensities = world.examination(source, work.seed, &self.steps)?;
             let truth = world.propensities().filter(|_| source.is_estimated());
             let error = truth.map(|truth| propensities.error_against(truth, world.counts())).transpose()?;
-            let store = |store: &Store| store.keep_examination(id, source, &propensities, error);
+            let store = |store: &Store| store.keep_examination(work.world, source, &propensities, error);
             self.store.map_or(Ok(()), store)?;
-            self.results.add_examination(id, source, Found { propensities, error });
-            self.steps.advance_by(source_cost(source));
+            self.results.add_examination(work.world, source, Found { propensities, error });
+            self.steps.inner.advance(source_cost(source));
         }
         Ok(())
     }
 
     fn train(&self, world: &World<'_>, run: &Run) -> Result<Outcome> {
         let propensities = self.results.examination(run.world, run.source).map(|found| &found.propensities);
-        let outcome = world.run(run.method, propensities, &self.settings.trainer(run), &self.steps)?;
+        let trainer = self.settings.trainer(run, world.counts().queries.len());
+        let outcome = world.run(run.method, propensities, &trainer, &self.steps)?;
         self.store.map_or(Ok(()), |store| store.keep_run(run, &outcome))?;
-        self.steps.finished(run, &outcome);
+        self.steps.inner.advance(cost(run));
+        self.steps.inner.done(&format!("{}: nDCG@5 {:.4}", run.name(), outcome.mean(NDCG5)));
         Ok(outcome)
     }
 }
@@ -128,12 +191,15 @@ fn trains_on_one_core(run: &Run) -> bool {
     run.model == Architecture::Linear || run.method == Method::Production
 }
 
-/// What a run costs, in about tenths of a second: for the time left only.
+/// What a world, a run and a source cost, in about tenths of a second: for the time left only.
+const WORLD_COST: u64 = 30;
+
 fn cost(run: &Run) -> u64 {
-    match (run.method, &run.model) {
-        (Method::Production, _) => 1,
-        (_, Architecture::Linear) => 4,
-        (_, Architecture::Mlp { .. }) => 100,
+    match (run.method, &run.model, run.world) {
+        (Method::Production, ..) => 1,
+        (_, Architecture::Linear, _) => 4,
+        (_, _, WorldId::Simulated { .. }) => 90,
+        (_, _, WorldId::Logged) => 120,
     }
 }
 
@@ -149,33 +215,20 @@ fn source_cost(source: Source) -> u64 {
 /// The progress of the whole experiment: what the parts say of theirs becomes a note.
 struct Steps<'a> {
     inner: &'a dyn Progress,
-    runs: usize,
 }
 
 impl Steps<'_> {
-    fn begin_all(&self, runs: &[Run]) {
-        if runs.is_empty() {
-            return;
+    fn begin_all(&self, worlds: &[Work<'_>]) {
+        let runs: usize = worlds.iter().map(|work| work.runs.len()).sum();
+        if !worlds.is_empty() {
+            self.inner.begin(&count_of(runs, "run"), worlds.iter().map(Work::cost).sum());
         }
-        let mut sources: Vec<(WorldId, Source)> = Vec::new();
-        runs.iter().filter(|run| run.method.uses_examination()).for_each(|run| {
-            if !sources.contains(&(run.world, run.source)) {
-                sources.push((run.world, run.source));
-            }
-        });
-        let total = runs.iter().map(cost).sum::<u64>() + sources.iter().map(|(_, s)| source_cost(*s)).sum::<u64>();
-        let what = if self.runs == 1 { "1 run".to_string() } else { format!("{} runs", self.runs) };
-        self.inner.begin(&what, total);
     }
+}
 
-    fn advance_by(&self, cost: u64) {
-        self.inner.advance(cost);
-    }
-
-    fn finished(&self, run: &Run, outcome: &Outcome) {
-        self.inner.advance(cost(run));
-        self.inner.done(&format!("{}: nDCG@5 {:.4}", run.name(), outcome.mean(Measure::Ndcg(Some(5)))));
-    }
+/// `1 run`, `2 runs`.
+pub(super) fn count_of(count: usize, what: &str) -> String {
+    format!("{} {what}{}", Format::Count.print(count as f64), if count == 1 { "" } else { "s" })
 }
 
 impl Progress for Steps<'_> {

@@ -4,24 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{EmRelevance, Method, Question, Run, Source, WorldId, WorldOptions, text};
-use crate::data::{Dataset, Generator, Preset, ReadOptions, Splits, read_splits};
+use super::{EmRelevance, Method, Question, Source, WorldOptions, text};
+use crate::data::{Generator, Preset, ReadOptions, Splits, read_splits};
 use crate::files::read_text;
 use crate::network::Architecture;
-use crate::ranker::Trainer;
-use crate::simulate::{Simulation, paper_etas};
 use crate::{Error, Result};
-
-/// From more sessions than this on, counts are drawn without sessions: the same distribution, at a cost that no longer
-/// grows.
-const MOST_DRAWN_SESSIONS: u64 = 2_000_000;
-
-/// The paper's steps of an MLP.
-const STEPS: usize = 1000;
-
-/// Steps on data with fewer than [`FEW_QUERIES`] training queries: nearly all of their rankers are best before.
-const STEPS_ON_FEW: usize = 300;
-const FEW_QUERIES: usize = 10_000;
 
 /// An experiment: which questions, on which data, how often, how large.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,29 +49,24 @@ pub struct Settings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MadeWith {
+    /// Always `truerank/experiment`.
+    #[serde(rename = "type")]
+    pub file_type: String,
+    /// The version of this file's form.
+    pub version: u32,
     /// The version of truerank.
     pub truerank: String,
     /// A fingerprint of the documents.
     pub data: String,
+    /// A fingerprint of the log of real users, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
     /// Training, validation and test queries.
     pub queries: [usize; 3],
     /// Their documents.
     pub documents: [usize; 3],
     /// The features of a document.
     pub features: usize,
-}
-
-impl MadeWith {
-    fn of(data: &Splits) -> Self {
-        let parts = [&data.train, &data.validation, &data.test];
-        MadeWith {
-            truerank: env!("CARGO_PKG_VERSION").to_string(),
-            data: data.fingerprint(),
-            queries: parts.map(Dataset::query_count),
-            documents: parts.map(Dataset::len),
-            features: data.train.feature_count(),
-        }
-    }
 }
 
 /// Where documents come from: a preset of the generator, or a folder.
@@ -124,7 +106,7 @@ pub struct SimulationSettings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TrainingSettings {
-    /// Steps of an MLP at most. Default: the paper's 1,000, but 300 on fewer than 10,000 training queries, which are
+    /// Steps of an MLP at most. Default: the paper's 1,000, but 300 on logs of fewer than 10,000 training queries, which are
     /// learned sooner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steps: Option<usize>,
@@ -240,8 +222,7 @@ impl Default for ClusterNumbers {
 impl Default for EstimatedExamination {
     fn default() -> Self {
         let em_mlp = Source::em(EmRelevance::Mlp, true);
-        let sources =
-            vec![em_mlp, Source::Swap, Source::Harvesting, Source::Cpbm, Source::UserPbm, Source::Dla];
+        let sources = vec![em_mlp, Source::Swap, Source::Harvesting, Source::Cpbm, Source::UserPbm, Source::Dla];
         EstimatedExamination { main: Source::EM, sources }
     }
 }
@@ -301,101 +282,9 @@ impl Settings {
         toml::from_str(&text).map_err(|error| toml_error(path, &text, &error))
     }
 
-    /// Fills in what depends on the data, and checks the rest.
-    pub fn for_data(mut self, data: &Splits) -> Result<Self> {
-        if self.rq2.sessions.is_empty() {
-            let one_each = data.train.query_count() as u64;
-            let sizes = [10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000];
-            self.rq2.sessions = [one_each].into_iter().chain(sizes.into_iter().filter(|&n| n > one_each)).collect();
-        }
-        let few = data.train.query_count() < FEW_QUERIES;
-        self.training.steps.get_or_insert(if few { STEPS_ON_FEW } else { STEPS });
-        self.made_with = Some(MadeWith::of(data));
-        self.check()?;
-        Ok(self)
-    }
-
     /// The text that [`read`](Settings::read) reads.
     pub fn to_toml(&self) -> Result<String> {
         toml::to_string(self).map_err(|e| Error::parameter(format!("the experiment cannot be written down: {e}")))
-    }
-
-    /// Checks what can be checked without data.
-    pub fn check(&self) -> Result<()> {
-        let refuse = |finding: String| Err(Error::parameter(finding));
-        for (name, empty) in [
-            ("questions", self.questions.is_empty()),
-            ("seeds", self.seeds.is_empty()),
-            ("models", self.models.is_empty()),
-            ("real.seeds", self.real.seeds.is_empty()),
-        ] {
-            if empty {
-                return refuse(format!("{name} should name at least one, but is empty"));
-            }
-        }
-        for &clusters in self.rq3.clusters.iter().chain([&self.clusters]) {
-            if paper_etas(clusters).is_none() {
-                return refuse(format!(
-                    "the number of clusters should be 5, 10 or 20 as in the paper, but is {clusters}"
-                ));
-            }
-        }
-        if let Some(zero) = self.rq2.sessions.iter().chain([&self.sessions, &self.real.sessions]).find(|&&n| n == 0) {
-            return refuse(format!("the number of sessions should be at least 1, but is {zero}"));
-        }
-        if !matches!(self.rq4.main, Source::Em { per_user: true, .. }) {
-            return refuse(format!("rq4.main should be em or em-mlp, but is {}", self.rq4.main));
-        }
-        if !self.real.is_simulated() && self.data.folder.is_none() {
-            return refuse("real.log names a log, so data.folder should name its documents, but it is missing".into());
-        }
-        Ok(())
-    }
-
-    /// Every run that the questions need, each once, world after world.
-    pub fn runs(&self) -> Vec<Run> {
-        let mut runs: Vec<Run> = self.questions.iter().flat_map(|question| question.runs(self)).collect();
-        let mut seen = std::collections::HashSet::new();
-        runs.retain(|run| seen.insert(run.name()));
-        let mut worlds: Vec<WorldId> = Vec::new();
-        runs.iter().for_each(|run| {
-            if !worlds.contains(&run.world) {
-                worlds.push(run.world)
-            }
-        });
-        runs.sort_by_key(|run| worlds.iter().position(|world| *world == run.world));
-        runs
-    }
-
-    /// Whether so many sessions are drawn one by one.
-    pub fn draws_sessions(sessions: u64) -> bool {
-        sessions <= MOST_DRAWN_SESSIONS
-    }
-
-    pub(super) fn world_options(&self, sessions: u64) -> WorldOptions {
-        WorldOptions {
-            length: self.simulation.length,
-            production_share: self.simulation.production_share,
-            max_grade: self.data.max_grade,
-            patterns: Settings::draws_sessions(sessions),
-        }
-    }
-
-    pub(super) fn simulation(&self, clusters: usize, sessions: u64) -> Simulation {
-        let etas = paper_etas(clusters).unwrap_or_default();
-        Simulation::new().sessions(sessions).etas(etas).click_noise(self.simulation.click_noise)
-    }
-
-    /// A linear ranker's loss is convex and soon at its minimum: it is never stopped early, since few validation queries
-    /// would stop it by chance.
-    pub(super) fn trainer(&self, run: &Run) -> Trainer {
-        let trainer = Trainer::new().architecture(run.model.clone()).seed(run.seed);
-        match run.model {
-            Architecture::Linear => trainer,
-            Architecture::Mlp { .. } => {
-                trainer.steps(self.training.steps.unwrap_or(STEPS)).patience(self.training.patience)
-            }
-        }
     }
 }
 
@@ -408,5 +297,92 @@ fn toml_error(path: &Path, text: &str, error: &toml::de::Error) -> Error {
             crate::Place::line(path, line).error(finding)
         }
         None => Error::input(path, finding),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::{Run, WorldId};
+
+    fn tiny() -> Splits {
+        Generator::preset(Preset::Tiny).generate().unwrap()
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let settings = Settings::default().for_data(&tiny()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("experiment.toml");
+        std::fs::write(&path, settings.to_toml().unwrap()).unwrap();
+        assert_eq!(Settings::read(&path).unwrap(), settings);
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(Settings::read(&path).unwrap(), Settings::default());
+    }
+
+    #[test]
+    fn sizes_start_with_one_session_per_query() {
+        let settings = Settings::default().for_data(&tiny()).unwrap();
+        assert_eq!(settings.rq2.sessions, [200, 10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000]);
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_refused() {
+        let refused = |change: &dyn Fn(&mut Settings)| {
+            let mut settings = Settings::default();
+            change(&mut settings);
+            settings.for_data(&tiny()).unwrap_err().to_string()
+        };
+        assert!(refused(&|s| s.seeds = vec![1, 2, 1]).contains("seeds should name each once, but 1 is there twice"));
+        assert!(refused(&|s| s.models = vec!["mlp".parse().unwrap(), Architecture::mlp()]).contains("models"));
+        assert!(refused(&|s| s.data.max_grade = 1).contains("generated grades go to 4"));
+        assert!(refused(&|s| s.simulation.length = 0).contains("length should be at least 1, but is 0"));
+        assert!(refused(&|s| s.simulation.click_noise = 1.0).contains("click-noise"));
+        assert!(refused(&|s| s.real.queries = 0).contains("real.queries"));
+        assert!(refused(&|s| s.rq4.main = Source::Known).contains("rq4.main"));
+    }
+
+    #[test]
+    fn order_does_not_matter_where_it_should_not() {
+        let mut settings = Settings { questions: vec![Question::Rq3, Question::Rq1], ..Settings::default() };
+        settings.rq2.sessions = vec![1_000_000, 10_000];
+        let settings = settings.for_data(&tiny()).unwrap();
+        assert_eq!(settings.questions, [Question::Rq1, Question::Rq3]);
+        assert_eq!(settings.rq2.sessions, [10_000, 1_000_000]);
+    }
+
+    #[test]
+    fn questions_share_their_runs() {
+        let settings = Settings::default().for_data(&tiny()).unwrap();
+        let runs = settings.runs();
+        let of = |question: Question| question.runs(&settings);
+        let asked: usize = Question::ALL.into_iter().map(|question| of(question).len()).sum();
+        assert!(runs.len() < asked, "{} of {asked}", runs.len());
+        let names: std::collections::BTreeSet<String> = runs.iter().map(Run::name).collect();
+        assert_eq!(names.len(), runs.len());
+        // The main table has its own column in rq3, and its own point on the curves.
+        assert!(of(Question::Rq1).iter().all(|run| of(Question::Rq3).contains(run)));
+        // Worlds come one after the other.
+        let mut worlds: Vec<WorldId> = runs.iter().map(|run| run.world).collect();
+        worlds.dedup();
+        let distinct: std::collections::BTreeSet<&WorldId> = worlds.iter().collect();
+        assert_eq!(distinct.len(), worlds.len());
+    }
+
+    #[test]
+    fn very_long_logs_have_no_pairs_of_clicks() {
+        let long = Settings { sessions: 3_000_000, ..Settings::default() }.for_data(&tiny()).unwrap();
+        assert!(long.runs().iter().all(|run| run.method != Method::Prs || run.world == WorldId::Logged));
+        let mut settings = Settings::default();
+        settings.rq2.sessions = vec![1_000, 3_000_000];
+        settings.rq2.methods = vec![Method::Prs];
+        let sizes: Vec<WorldId> = Question::Rq2
+            .runs(&settings)
+            .into_iter()
+            .filter(|run| run.method == Method::Prs)
+            .map(|run| run.world)
+            .collect();
+        assert!(sizes.iter().all(|world| matches!(world, WorldId::Simulated { sessions: 1_000, .. })));
+        assert_eq!(sizes.len(), 2 * settings.seeds.len());
     }
 }

@@ -62,11 +62,16 @@ struct StoredRun {
 }
 
 impl Store {
+    /// What the file of settings says about itself.
+    pub(super) const EXPERIMENT_TYPE: FileType = FileType { name: "truerank/experiment", version: 1 };
+
     /// Opens a folder for an experiment: a new one, an empty one, or one that holds the same experiment begun earlier.
     ///
     /// Questions add up: one that was asked before stays part of the experiment.
     pub fn create(folder: &Path, settings: &mut Settings) -> Result<Self> {
         Store::check(folder)?;
+        make_folder(folder)?;
+        let lock = lock(folder)?;
         let file = folder.join(EXPERIMENT);
         if file.is_file() {
             let earlier = Settings::read(&file)?;
@@ -75,15 +80,10 @@ impl Store {
             settings.questions.sort();
             settings.questions.dedup();
         }
-        for folder in [folder, &folder.join(RUNS)] {
-            if !folder.is_dir() {
-                std::fs::create_dir(folder).map_err(|e| Error::io(folder, e))?;
-            }
-        }
-        let lock = Some(lock(folder)?);
         remove_leftovers(folder)?;
         write_bytes(&file, settings.to_toml()?.as_bytes())?;
-        Ok(Store { folder: folder.to_path_buf(), _lock: lock })
+        make_folder(&folder.join(RUNS))?;
+        Ok(Store { folder: folder.to_path_buf(), _lock: Some(lock) })
     }
 
     /// Fails where [`create`](Store::create) would fail whatever the experiment, before its data is read.
@@ -104,7 +104,9 @@ impl Store {
             return Err(Error::input(folder, finding));
         }
         let settings = Settings::read(&file)?;
-        settings.check().map_err(|e| Error::input(&file, e.to_string()))?;
+        let made = settings.made_with.as_ref();
+        let version = made.map(|made| u64::from(made.version));
+        Store::EXPERIMENT_TYPE.check(&file, made.map(|made| made.file_type.as_str()), version)?;
         Ok((Store { folder: folder.to_path_buf(), _lock: None }, settings))
     }
 
@@ -222,6 +224,13 @@ fn remove_leftovers(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+fn make_folder(folder: &Path) -> Result<()> {
+    match folder.is_dir() {
+        true => Ok(()),
+        false => std::fs::create_dir(folder).map_err(|e| Error::io(folder, e)),
+    }
+}
+
 fn make_folder_of(path: &Path) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))
@@ -245,28 +254,31 @@ fn read_json<T: DeserializeOwned>(path: &Path, file_type: FileType) -> Result<Op
     Ok(Some(typed.content))
 }
 
+/// What a killed experiment had not even begun to keep does not count.
 fn check_empty(folder: &Path) -> Result<()> {
     if !folder.exists() {
         return Ok(());
     }
-    let mut entries = std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))?;
-    match entries.next() {
-        None => Ok(()),
-        Some(_) => {
+    let failed = |e| Error::io(folder, e);
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        if !is_temporary(&entry.map_err(failed)?.path()) {
             let finding =
                 format!("is not empty and has no {EXPERIMENT}; name a new folder, or one with earlier results");
-            Err(Error::input(folder, finding))
+            return Err(Error::input(folder, finding));
         }
     }
+    Ok(())
 }
 
-/// Refuses to mix runs of two experiments: all settings but the questions must agree.
+/// Refuses to mix runs of two experiments: all settings but the questions must agree. Where data and log stand does not
+/// matter, their fingerprints do.
 fn check_same(folder: &Path, earlier: &Settings, now: &Settings) -> Result<()> {
-    let table = |settings: &Settings| toml::Table::try_from(settings).unwrap_or_default();
-    let (mut earlier, mut now) = (table(earlier), table(now));
-    earlier.remove("questions");
-    now.remove("questions");
-    match first_difference("", &earlier, &now) {
+    let table = |settings: &Settings| {
+        let mut settings = settings.clone();
+        (settings.questions, settings.data.folder, settings.real.log) = Default::default();
+        toml::Table::try_from(&settings).map_err(|e| Error::input(folder, e.to_string()))
+    };
+    match first_difference("", &table(earlier)?, &table(now)?) {
         None => Ok(()),
         Some(difference) => {
             let finding = format!("holds results with {difference}; name another folder for another experiment");

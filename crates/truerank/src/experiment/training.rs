@@ -2,11 +2,11 @@
 
 use super::run::Accuracy;
 use super::world::{Truth, World};
-use super::{Method, Outcome};
+use super::{Method, NDCG5, Outcome};
 use crate::evaluate::{Evaluator, Measure};
 use crate::progress::Progress;
 use crate::propensity::Propensities;
-use crate::ranker::{Ranker, Targets, Trainer, TrainingLists, TrainingPairs, Validation};
+use crate::ranker::{Ranker, Targets, Trainer, TrainingLists, TrainingPairs, Unmatched, Validation};
 use crate::relevance::{Relevance, estimate, pair_weights};
 use crate::{Error, Result};
 
@@ -21,7 +21,7 @@ impl Training<'_> {
         let train = &self.world.data.train;
         let propensities =
             || propensities.ok_or_else(|| Error::parameter(format!("{method} needs examination probabilities")));
-        let (mut accuracy, mut beta) = (None, None);
+        let (mut accuracy, mut beta, mut left_out) = (None, None, Unmatched::default());
         let ranker = match method {
             Method::Production => {
                 self.world.production.as_ref().map(|(ranker, _)| ranker.clone()).ok_or_else(|| {
@@ -29,12 +29,13 @@ impl Training<'_> {
                 })?
             }
             Method::Ideal => {
-                let lists = TrainingLists::from_grades(train, self.world.max_grade, Some(&self.shown()))?;
-                self.train((&lists).into())?
+                let shown = self.shown()?;
+                self.train((&TrainingLists::from_grades(train, self.world.max_grade, Some(&shown))?).into())?
             }
             Method::Prs => {
                 let pairs = pair_weights(&self.world.counts, propensities()?)?;
-                let (pairs, _) = TrainingPairs::from_pair_weights(train, &pairs)?;
+                let (pairs, unmatched) = TrainingPairs::from_pair_weights(train, &pairs)?;
+                left_out = unmatched;
                 self.train((&pairs).into())?
             }
             Method::Estimated(estimator) => {
@@ -43,13 +44,14 @@ impl Training<'_> {
                 let relevance = estimate(&self.world.counts, propensities, estimator)?;
                 accuracy = self.world.truth.as_ref().map(|truth| self.accuracy(&relevance, truth)).transpose()?;
                 beta = relevance.beta;
-                let (lists, _) = TrainingLists::from_relevance(train, &relevance)?;
+                let (lists, unmatched) = TrainingLists::from_relevance(train, &relevance)?;
+                left_out = unmatched;
                 self.train((&lists).into())?
             }
         };
         let test = &self.world.data.test;
         let evaluation = self.evaluator(Measure::paper()).evaluate(test, &ranker.score(test)?)?;
-        Ok(Outcome { measures: Outcome::measures_of(evaluation), accuracy, beta, record: ranker.record })
+        Ok(Outcome { measures: Outcome::measures_of(evaluation), accuracy, beta, left_out, record: ranker.record })
     }
 
     /// θ = 1, for the estimator that corrects nothing.
@@ -59,30 +61,21 @@ impl Training<'_> {
     }
 
     /// The rows of shown documents, by query.
-    fn shown(&self) -> Vec<Vec<u32>> {
-        let train = &self.world.data.train;
-        if let Some((_, lists)) = &self.world.production {
-            return (0..lists.query_count()).map(|query| lists.of(query).to_vec()).collect();
-        }
-        let relevance = estimate(&self.world.counts, &self.no_correction(), crate::relevance::Estimator::Naive);
-        let rows = relevance.map(|relevance| relevance.rows_in(train)).unwrap_or_default();
-        let mut shown: Vec<u32> = rows.into_iter().flatten().collect();
-        shown.sort_unstable();
-        let of_query = |rows: std::ops::Range<usize>| {
-            let start = shown.partition_point(|&row| (row as usize) < rows.start);
-            let end = shown.partition_point(|&row| (row as usize) < rows.end);
-            shown[start..end].to_vec()
-        };
-        train.lists().map(of_query).collect()
+    fn shown(&self) -> Result<Vec<Vec<u32>>> {
+        let (_, lists) = self
+            .world
+            .production
+            .as_ref()
+            .ok_or_else(|| Error::parameter("the grades behind this log are not known, so it has no ideal row"))?;
+        Ok((0..lists.query_count()).map(|query| lists.of(query).to_vec()).collect())
     }
 
     fn train(&self, targets: Targets<'_>) -> Result<Ranker> {
-        let measure = Measure::Ndcg(Some(5));
-        let evaluator = self.evaluator(vec![measure]);
+        let evaluator = self.evaluator(vec![NDCG5]);
         let data = &self.world.data.validation;
         // Scores that cannot be evaluated are not numbers, and then neither is their value.
         let value =
-            |scores: &[f32]| evaluator.evaluate(data, scores).ok().and_then(|e| e.mean(measure)).unwrap_or(f64::NAN);
+            |scores: &[f32]| evaluator.evaluate(data, scores).ok().and_then(|e| e.mean(NDCG5)).unwrap_or(f64::NAN);
         let validation = Validation { data, measure: &value };
         self.trainer.fit(&self.world.data.train, targets, Some(&validation), self.progress)
     }

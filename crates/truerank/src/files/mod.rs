@@ -1,10 +1,12 @@
 //! Opens what people have and writes what we make: decompression, whole-or-nothing writes, tables in Parquet.
 
 mod atomic;
+mod fingerprint;
 mod groups;
 mod open;
 pub mod table;
 
 pub use atomic::{AtomicFile, check_file, check_folder, is_temporary, write_folder};
+pub use fingerprint::Fingerprint;
 pub use groups::GroupWriter;
 pub use open::{FileFormat, read_bytes, read_text};

@@ -35,6 +35,14 @@ impl Architecture {
         Architecture::Mlp { hidden: vec![512, 256, 128] }
     }
 
+    /// What people call it: `linear`, `MLP` for the paper's, or its text form.
+    pub fn name(&self) -> String {
+        match self {
+            Architecture::Mlp { .. } if *self == Architecture::mlp() => "MLP".to_string(),
+            other => other.to_string(),
+        }
+    }
+
     /// The layers for `inputs` features, in order; the last has one output.
     pub fn layers(&self, inputs: usize) -> Result<Vec<Layer>> {
         self.check(inputs)?;

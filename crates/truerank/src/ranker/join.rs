@@ -1,12 +1,14 @@
 //! Finds the rows of a data set that relevance weights are about.
 
+use serde::{Deserialize, Serialize};
+
 use super::{TrainingLists, TrainingPairs};
 use crate::Result;
 use crate::data::{Dataset, RowFinder, nothing_matches};
 use crate::relevance::{PairWeights, Relevance};
 
 /// What did not find its counterpart when weights met a data set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Unmatched {
     /// Queries with weights that the data set does not have.
     pub queries: usize,

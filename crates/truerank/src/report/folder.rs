@@ -13,7 +13,7 @@ use crate::{Error, Result};
 
 /// The list of what a report wrote. It says which files are a report's, so that no others are ever removed.
 const LIST: &str = "report-files.json";
-const TYPE: &str = "truerank report files";
+const TYPE: &str = "truerank/report-files";
 
 #[derive(Serialize, Deserialize)]
 struct List {

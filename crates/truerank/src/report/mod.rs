@@ -102,6 +102,11 @@ pub enum Block {
 }
 
 impl Verdict {
+    /// Holds or does not.
+    pub fn of(holds: bool) -> Self {
+        if holds { Verdict::Holds } else { Verdict::DoesNotHold }
+    }
+
     /// The verdict in words: `Holds`, `Does not hold` or `Open`.
     pub fn name(self) -> &'static str {
         match self {

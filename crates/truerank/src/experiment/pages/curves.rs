@@ -1,11 +1,11 @@
 //! rq2: learning curves over sessions.
 
-use super::parts::{MARKS, NDCG5, band, comparisons, group, interval_cell, main_group, method_row, model_name, style};
-use crate::experiment::{Group, LogKind, Method, Question, Results, Source};
+use super::parts::{MARKS, band, comparisons, group, interval_cell, main_group, method_row, style};
+use crate::experiment::{Claim, Group, LogKind, Method, NDCG5, Results, Source};
 use crate::network::Architecture;
 use crate::report::{Axis, Best, Block, Cell, Chart, Column, Figure, Format, Lines, Point, Section, Series, Table};
 
-pub fn section(results: &Results) -> Option<Section> {
+pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
     let mut blocks = Vec::new();
     for model in &results.settings.models {
         if let Some(figure) = figure(results, model) {
@@ -17,16 +17,14 @@ pub fn section(results: &Results) -> Option<Section> {
         return None;
     }
     if !results.settings.rq2.methods.contains(&Method::Prs) {
-        blocks
-            .push(Block::Text("prs, which is far below the others here (see RQ1), is left out of the curves.".into()));
+        blocks.push(Block::Text("prs is not among these methods; `rq2.methods` in the settings can add it.".into()));
     }
-    blocks.extend(comparisons(results, Question::Rq2));
-    let claims = results.claims().into_iter().filter(|claim| claim.question == Question::Rq2);
+    blocks.extend(comparisons(claims));
     Some(Section {
         id: "rq2".into(),
         title: "RQ2: Fewer and more sessions".into(),
         question: "How fast does each correction learn, and does it reach what grades would teach?".into(),
-        answers: claims.map(|claim| super::claims::answer(&claim)).collect(),
+        answers: claims.iter().map(|claim| super::claims::answer(claim)).collect(),
         blocks,
     })
 }
@@ -38,7 +36,7 @@ fn at_size<'a>(results: &'a Results, sessions: u64, method: Method, model: &Arch
 
 /// A file name's part.
 fn slug(model: &Architecture) -> String {
-    model_name(model).to_lowercase().replace([':', ','], "-")
+    model.name().to_lowercase().replace([':', ','], "-")
 }
 
 fn figure(results: &Results, model: &Architecture) -> Option<Figure> {
@@ -64,7 +62,7 @@ fn figure(results: &Results, model: &Architecture) -> Option<Figure> {
         Lines { x: Axis::new("sessions", Format::Count).log(), y: Axis::new("nDCG@5", Format::Measure), series };
     let caption = format!(
         "{} rankers: nDCG@5 over the number of sessions. Bands are 95 % intervals over seeds; ideal learns from grades.",
-        model_name(model)
+        model.name()
     );
     Some(Figure { name: format!("rq2-{}", slug(model)), caption, chart: Chart::Lines(lines) })
 }
@@ -90,7 +88,7 @@ fn table(results: &Results, model: &Architecture) -> Option<Table> {
         |&sessions: &u64| Column::new(Format::Count.print(sessions as f64), Format::Measure).best(Best::Largest);
     (rows.len() > 1).then(|| Table {
         name: format!("rq2-{}", slug(model)),
-        caption: format!("nDCG@5 of {} rankers by the number of sessions.", model_name(model)),
+        caption: format!("nDCG@5 of {} rankers by the number of sessions.", model.name()),
         label: "method".into(),
         columns: sizes.iter().map(column).collect(),
         rows,

@@ -1,24 +1,24 @@
 //! rq4: examination estimated from clicks.
 
 use super::parts::{
-    MARKS, NDCG5, THEIRS, comparisons, examination_figure, group, interval_cell, main_group, method_row, model_name,
-    paper_cell,
+    MARKS, THEIRS, comparisons, examination_figure, group, interval_cell, main_group, main_worlds, method_row,
+    paper_cell, user_curves,
 };
-use crate::experiment::{Group, Method, Question, Results, Source, WorldId, paper};
+use crate::experiment::{Claim, Group, Method, NDCG5, Results, Source, paper};
 use crate::network::Architecture;
 use crate::report::{Best, Block, Cell, Column, Figure, Format, Row, Section, Style, Table};
 
-pub fn section(results: &Results) -> Option<Section> {
+pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
     let mut blocks = vec![Block::Table(methods_table(results)?)];
     blocks.extend(sources_table(results).map(Block::Table));
     blocks.extend(population_figure(results).map(Block::Figure));
-    blocks.extend(comparisons(results, Question::Rq4));
-    let claims = results.claims().into_iter().filter(|claim| claim.question == Question::Rq4);
+    blocks.extend(users_figure(results).map(Block::Figure));
+    blocks.extend(comparisons(claims));
     Some(Section {
         id: "rq4".into(),
         title: "RQ4: Examination estimated from the clicks".into(),
         question: "Does user-aware stay best when nobody knows who looks where?".into(),
-        answers: claims.map(|claim| super::claims::answer(&claim)).collect(),
+        answers: claims.iter().map(|claim| super::claims::answer(claim)).collect(),
         blocks,
     })
 }
@@ -54,8 +54,8 @@ fn methods_table(results: &Results) -> Option<Table> {
         Some(method_row(entry.name, entry.method, cells))
     };
     let rows: Vec<Row> = entries(results).into_iter().filter_map(row).collect();
-    let ours = models.iter().map(|model| Column::new(model_name(model), Format::Measure).best(Best::Largest));
-    let theirs = models.iter().map(|model| Column::new(model_name(model), Format::Measure).paper());
+    let ours = models.iter().map(|model| Column::new(model.name(), Format::Measure).best(Best::Largest));
+    let theirs = models.iter().map(|model| Column::new(model.name(), Format::Measure).paper());
     (rows.len() > 1).then(|| Table {
         name: "rq4".into(),
         caption: "nDCG@5 with examination estimated from the same clicks.".into(),
@@ -77,8 +77,8 @@ fn sources_table(results: &Results) -> Option<Table> {
     let models = &results.settings.models;
     let settings = &results.settings;
     let main = settings.rq4.main;
-    let sources =
-        [Source::Known, main.of_population(), main].into_iter().chain(settings.rq4.sources.iter().copied());
+    let mut sources = vec![Source::Known, main.of_population(), main];
+    sources.extend(settings.rq4.sources.iter().filter(|source| !sources.contains(source)).copied().collect::<Vec<_>>());
     let of = |source, model: &Architecture| group(results, results.main_log(), Method::USER_AWARE, source, model);
     let row = |source: Source| {
         let errors = errors(results, source);
@@ -96,12 +96,13 @@ fn sources_table(results: &Results) -> Option<Table> {
             .any(|cell| cell.value.is_some())
             .then(|| Row { competes: source != Source::Known, ..Row::new(describe(source), cells) })
     };
-    let rows: Vec<Row> = sources.filter_map(row).collect();
+    let rows: Vec<Row> = sources.into_iter().filter_map(row).collect();
     let mut columns = vec![
         Column::new("error, population", Format::Percent).best(Best::Smallest),
         Column::new("error, users", Format::Percent).best(Best::Smallest),
     ];
-    let of_model = |model| Column::new(format!("nDCG@5, {}", model_name(model)), Format::Measure).best(Best::Largest);
+    let of_model =
+        |model: &Architecture| Column::new(format!("nDCG@5, {}", model.name()), Format::Measure).best(Best::Largest);
     columns.extend(models.iter().map(of_model));
     (rows.len() > 1).then(|| Table {
         name: "rq4-sources".into(),
@@ -133,11 +134,6 @@ fn describe(source: Source) -> String {
     format!("{source}: {what}")
 }
 
-fn worlds(results: &Results) -> impl Iterator<Item = WorldId> {
-    let (clusters, sessions) = (results.settings.clusters, results.settings.sessions);
-    results.settings.seeds.iter().map(move |&seed| WorldId::Simulated { clusters, sessions, seed })
-}
-
 /// Errors averaged over seeds.
 struct Errors {
     population: f64,
@@ -146,7 +142,7 @@ struct Errors {
 
 fn errors(results: &Results, source: Source) -> Option<Errors> {
     let of_world = |world| results.examination(world, source)?.error;
-    let errors: Vec<_> = worlds(results).map(of_world).collect::<Option<_>>()?;
+    let errors: Vec<_> = main_worlds(results).map(of_world).collect::<Option<_>>()?;
     let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
     let users: Option<Vec<f64>> = errors.iter().map(|error| error.users).collect();
     Some(Errors { population: mean(errors.iter().map(|error| error.population).collect()), users: users.map(mean) })
@@ -154,18 +150,25 @@ fn errors(results: &Results, source: Source) -> Option<Errors> {
 
 /// The population's examination by each source beside the truth, of the first seed.
 fn population_figure(results: &Results) -> Option<Figure> {
-    let world = worlds(results).next()?;
+    let world = main_worlds(results).next()?;
     let truth = results.examination(world, Source::Known)?.propensities.population.clone();
     let settings = &results.settings;
-    let sources = [settings.rq4.main.of_population()].into_iter().chain(settings.rq4.sources.iter().copied());
-    let mut seen = Vec::new();
+    let main = settings.rq4.main;
+    let sources = [main.of_population(), main].into_iter().chain(settings.rq4.sources.iter().copied());
     let mut curves = vec![("truth".to_string(), truth, Style::Strong)];
-    for source in sources.filter(|source| !matches!(source, Source::Em { per_user: true, .. })) {
-        let Some(found) = results.examination(world, source).filter(|_| !seen.contains(&source)) else { continue };
-        seen.push(source);
+    for source in sources {
+        let Some(found) = results.examination(world, source) else { continue };
         curves.push((source.to_string(), found.propensities.population.clone(), Style::Plain));
     }
     let caption =
         "Examination of each position by all users together, as found by each source, for the first seed.".to_string();
     (curves.len() > 1).then(|| examination_figure("rq4-population", caption, curves))
+}
+
+/// What the main source says of each kind of user, of the first seed.
+fn users_figure(results: &Results) -> Option<Figure> {
+    let main = results.settings.rq4.main;
+    let found = results.examination(main_worlds(results).next()?, main)?;
+    let caption = format!("Examination by each kind of user as {main} found it from the clicks of the first seed.");
+    Some(examination_figure("rq4-users", caption, user_curves(&found.propensities)))
 }

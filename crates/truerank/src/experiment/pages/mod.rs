@@ -1,58 +1,57 @@
 //! Results as a report: a section per question, with its answers, tables and figures.
 
 mod claims;
+mod clusters;
 mod curves;
 mod examination;
+mod main_table;
 mod parts;
 mod real;
-mod table;
 
-use super::{Question, Results};
+use super::runner::count_of;
+use super::{Claim, Question, Results};
 use crate::network::Architecture;
 use crate::report::{Format, Report, Section};
-
-pub use parts::model_name;
 
 impl Results {
     /// The report on what is finished.
     pub fn report(&self) -> Report {
-        let mut sections: Vec<Section> = claims::section(self).into_iter().collect();
-        sections.extend(self.settings.questions.iter().filter_map(|question| self.section(*question)));
-        Report {
-            title: "Learning to rank from the clicks of different people".into(),
-            lead: self.lead(),
-            facts: self.facts(),
-            sections,
-        }
+        let claims = self.claims();
+        let mut sections: Vec<Section> = claims::section(&claims).into_iter().collect();
+        sections.extend(self.settings.questions.iter().filter_map(|question| self.section(*question, &claims)));
+        let title = "Learning to rank from the clicks of different people".into();
+        Report { title, lead: self.lead(&claims), facts: self.facts(), sections }
     }
 
-    fn section(&self, question: Question) -> Option<Section> {
+    fn section(&self, question: Question, claims: &[Claim]) -> Option<Section> {
+        let claims: Vec<&Claim> = claims.iter().filter(|claim| claim.question == question).collect();
         match question {
-            Question::Rq1 => table::main_table(self),
-            Question::Rq2 => curves::section(self),
-            Question::Rq3 => table::by_clusters(self),
-            Question::Rq4 => examination::section(self),
-            Question::Real => real::section(self),
+            Question::Rq1 => main_table::section(self, &claims),
+            Question::Rq2 => curves::section(self, &claims),
+            Question::Rq3 => clusters::section(self, &claims),
+            Question::Rq4 => examination::section(self, &claims),
+            Question::Real => real::section(self, &claims),
         }
     }
 
-    fn lead(&self) -> String {
-        let claims: Vec<_> = self.claims().into_iter().filter(|claim| claim.of_the_paper).collect();
-        let holding = claims.iter().filter(|claim| claim.holds()).count();
+    fn lead(&self, claims: &[Claim]) -> String {
+        let of_the_paper: Vec<&Claim> = claims.iter().filter(|claim| claim.of_the_paper).collect();
         let mut lead = format!(
             "Clicks say what people looked at and liked; people differ in what they search for and in how far down they \
              look. This page reruns the experiments of the paper \u{201c}Addressing Personalized Bias for Unbiased Learning \
              to Rank\u{201d} on {}.",
             self.data_name()
         );
-        if !claims.is_empty() {
-            lead += &format!(" {holding} of {} claims of the paper hold here.", claims.len());
+        if !of_the_paper.is_empty() {
+            let holding = of_the_paper.iter().filter(|claim| claim.holds()).count();
+            lead += &format!(" {holding} of {} claims of the paper hold here.", of_the_paper.len());
         }
-        let missing = self.missing().len();
-        if missing > 0 {
-            lead += &format!("\n\nNot finished: {missing} runs are missing, and what needs them is left out.");
+        match self.missing().len() {
+            0 => lead,
+            missing => {
+                lead + &format!("\n\nNot finished: {} missing, and what needs them is left out.", is_or_are(missing))
+            }
         }
-        lead
     }
 
     fn data_name(&self) -> String {
@@ -63,9 +62,22 @@ impl Results {
     }
 
     fn facts(&self) -> Vec<(String, String)> {
+        let mut facts = Vec::new();
+        if self.settings.questions.iter().any(|question| *question != Question::Real) {
+            facts = self.simulation_facts();
+        }
+        let models = self.settings.models.iter().map(Architecture::to_string).collect::<Vec<_>>();
+        facts.push(("Rankers".into(), models.join("; ")));
+        if let Some(made) = &self.settings.made_with {
+            facts.push(("Made with".into(), format!("truerank {}, data {}", made.truerank, made.data)));
+        }
+        facts
+    }
+
+    /// What the worlds of all questions but `real` are made of.
+    fn simulation_facts(&self) -> Vec<(String, String)> {
         let settings = &self.settings;
         let count = |number: usize| Format::Count.print(number as f64);
-        let list = |numbers: &[u64]| numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
         let mut facts = vec![("Data".to_string(), settings.data.name())];
         if let Some(made) = &settings.made_with {
             let [train, validation, test] = made.queries.map(count);
@@ -73,15 +85,17 @@ impl Results {
             let documents = count(made.documents.iter().sum());
             facts.push(("Documents".into(), format!("{documents} with {} features", count(made.features))));
         }
+        let seeds = settings.seeds.iter().map(u64::to_string).collect::<Vec<_>>();
         facts.extend([
             ("Sessions".into(), Format::Count.print(settings.sessions as f64)),
             ("Kinds of users".into(), count(settings.clusters)),
-            ("Seeds".into(), list(&settings.seeds)),
-            ("Rankers".into(), settings.models.iter().map(Architecture::to_string).collect::<Vec<_>>().join("; ")),
+            ("Seeds".into(), seeds.join(", ")),
         ]);
-        if let Some(made) = &settings.made_with {
-            facts.push(("Made with".into(), format!("truerank {}, data {}", made.truerank, made.data)));
-        }
         facts
     }
+}
+
+/// `1 run is`, `2 runs are`.
+fn is_or_are(runs: usize) -> String {
+    format!("{} {}", count_of(runs, "run"), if runs == 1 { "is" } else { "are" })
 }

@@ -2,14 +2,12 @@
 
 use crate::evaluate::{Interval, Measure};
 use crate::experiment::group::SIGNIFICANCE;
-use crate::experiment::{Claim, Group, LogKind, Method, Question, Results, Source};
+use crate::experiment::{Claim, Group, LogKind, Method, NDCG5, Results, Source, WorldId};
 use crate::network::Architecture;
 use crate::propensity::Propensities;
 use crate::report::{
-    Answer, Axis, Block, Cell, Chart, Column, Figure, Format, Lines, Mark, Point, Row, Series, Style, Table, Verdict,
+    Axis, Block, Cell, Chart, Column, Dot, Figure, Format, Lines, Mark, Point, Row, Series, Style, Table, Verdict,
 };
-
-pub const NDCG5: Measure = Measure::Ndcg(Some(5));
 
 /// What stands under tables with marks.
 pub const MARKS: &str = "+ and − : significantly better or worse than user-aware (paired t-test over test queries, \
@@ -17,16 +15,7 @@ pub const MARKS: &str = "+ and − : significantly better or worse than user-awa
 
 /// What stands under tables with the paper's numbers.
 pub const THEIRS: &str = "Columns headed \u{201c}paper\u{201d} are the paper's own numbers, measured on other data \
-                          (Yahoo! LETOR or Baidu-ULTR); they show the order to expect, not the values.";
-
-/// The name of an architecture in prose: the paper's MLP is `MLP`.
-pub fn model_name(model: &Architecture) -> String {
-    match model {
-        Architecture::Linear => "linear".to_string(),
-        other if *other == Architecture::mlp() => "MLP".to_string(),
-        other => other.to_string(),
-    }
-}
+                          (Yahoo! LETOR) with other rankers; they show the order to expect, not the values.";
 
 /// A measure of a group, marked against the reference.
 pub fn measure_cell(group: &Group<'_>, measure: Measure, reference: Option<&Group<'_>>) -> Cell {
@@ -41,6 +30,11 @@ pub fn measure_cell(group: &Group<'_>, measure: Measure, reference: Option<&Grou
 pub fn interval_cell(group: &Group<'_>, measure: Measure, reference: Option<&Group<'_>>) -> Cell {
     let half_width = group.interval(measure).map(|interval| interval.half_width);
     measure_cell(group, measure, reference).half_width(half_width)
+}
+
+/// Whether the paper has numbers for such rankers in rq1 and rq3.
+pub fn has_paper(model: &Architecture) -> bool {
+    *model == Architecture::mlp()
 }
 
 /// A number of the paper, or nothing.
@@ -68,30 +62,27 @@ pub fn band(interval: Option<Interval>) -> Option<(f64, f64)> {
     interval.map(|interval| (interval.mean - interval.half_width, interval.mean + interval.half_width))
 }
 
-/// `user-aware beats ips-pbm by +.0087 nDCG@5 (.7075 against .6988, p < .001)`.
-pub fn comparison(aware: &Group<'_>, other: &Group<'_>, name: &str) -> Answer {
-    let Some(test) = aware.test(other, NDCG5) else {
-        return Answer {
-            verdict: Some(Verdict::Open),
-            text: format!("user-aware and {name} cannot be compared: too few test queries"),
-        };
-    };
-    let significant = test.p < SIGNIFICANCE;
-    let verb = match (test.difference > 0.0, significant) {
+/// nDCG@5 of a method with its interval.
+pub fn dot(method: Method, group: &Group<'_>) -> Dot {
+    Dot { name: method.to_string(), value: group.mean(NDCG5), band: band(group.interval(NDCG5)), style: style(method) }
+}
+
+/// `user-aware beats ips-pbm by .0087 nDCG@5 (.7075 against .6988, p < .001)`.
+pub fn comparison(aware: &Group<'_>, other: &Group<'_>, name: Method) -> Option<String> {
+    let test = aware.test(other, NDCG5)?;
+    let verb = match (test.difference > 0.0, test.p < SIGNIFICANCE) {
         (true, true) => "beats",
         (true, false) => "is ahead of",
         (false, true) => "loses to",
         (false, false) => "is behind",
     };
-    let text = format!(
-        "user-aware {verb} {name} by {} nDCG@5 ({} against {}, {}).",
+    Some(format!(
+        "user-aware {verb} {name} by {} nDCG@5 ({} against {}, {})",
         Format::Measure.print(test.difference.abs()),
         Format::Measure.print(aware.mean(NDCG5)),
         Format::Measure.print(other.mean(NDCG5)),
         p_text(test.p)
-    );
-    let verdict = if test.difference > 0.0 && significant { Verdict::Holds } else { Verdict::DoesNotHold };
-    Answer { verdict: Some(verdict), text }
+    ))
 }
 
 /// `p < .001` or `p = .023`.
@@ -103,10 +94,10 @@ pub fn p_text(p: f64) -> String {
 }
 
 /// What a claim's comparisons were, folded away.
-pub fn comparisons(results: &Results, question: Question) -> Option<Block> {
-    let claims: Vec<Claim> = results.claims().into_iter().filter(|claim| claim.question == question).collect();
+pub fn comparisons(claims: &[&Claim]) -> Option<Block> {
+    let question = claims.first()?.question;
     let row = |claim: &Claim, part: &crate::experiment::Part| {
-        let verdict = if part.holds { Verdict::Holds } else { Verdict::DoesNotHold };
+        let verdict = Verdict::of(part.holds);
         let cells = vec![
             Cell::text(part.what.clone()),
             Cell::value(part.difference),
@@ -155,6 +146,12 @@ pub fn user_curves(propensities: &Propensities) -> Vec<(String, Vec<f64>, Style)
         (name, propensities.of_user(user).to_vec(), Style::Plain)
     });
     users.chain([("all users".to_string(), propensities.population.clone(), Style::Strong)]).collect()
+}
+
+/// The worlds of the main table, one per seed.
+pub fn main_worlds(results: &Results) -> impl Iterator<Item = WorldId> {
+    let (clusters, sessions) = (results.settings.clusters, results.settings.sessions);
+    results.settings.seeds.iter().map(move |&seed| WorldId::Simulated { clusters, sessions, seed })
 }
 
 /// The groups of the main log with known θ.

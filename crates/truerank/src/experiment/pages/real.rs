@@ -1,11 +1,12 @@
 //! The log of real users, or what stands for it.
 
-use super::parts::{MARKS, NDCG5, band, comparisons, group, interval_cell, method_row, model_name, style};
-use crate::experiment::{LogKind, Method, Question, Results, Source, WorldId};
+use super::parts::{MARKS, comparisons, dot, group, interval_cell, method_row};
+use crate::experiment::{Claim, Group, LogKind, Method, NDCG5, Results, Source, WorldId};
 use crate::propensity::mean_examined_position;
-use crate::report::{Axis, Best, Block, Chart, Column, Dot, Dots, Figure, Format, HeatMap, Section, Table};
+use crate::ranker::Unmatched;
+use crate::report::{Axis, Best, Block, Chart, Column, Dots, Figure, Format, HeatMap, Section, Table};
 
-pub fn section(results: &Results) -> Option<Section> {
+pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
     let model = results.settings.models.first()?;
     let of = |method: Method| group(results, LogKind::Logged, method, Source::EM, model);
     let aware = of(Method::USER_AWARE)?;
@@ -15,7 +16,7 @@ pub fn section(results: &Results) -> Option<Section> {
     };
     let table = Table {
         name: "real".into(),
-        caption: format!("nDCG@5 of {} rankers.", model_name(model)),
+        caption: format!("nDCG@5 of {} rankers.", model.name()),
         label: "method".into(),
         columns: vec![Column::new("nDCG@5", Format::Measure).best(Best::Largest)],
         rows: Method::ALL.into_iter().filter_map(row).collect(),
@@ -24,30 +25,25 @@ pub fn section(results: &Results) -> Option<Section> {
             "± is half the 95 % interval over runs, which differ in the seed of training.".into(),
         ],
     };
-    let dot = |method: Method| {
-        let group = of(method)?;
-        let value = group.mean(NDCG5);
-        Some(Dot { name: method.to_string(), value, band: band(group.interval(NDCG5)), style: style(method) })
-    };
     // prs is far off, and would squeeze the others together.
     let shown = Method::ALL.into_iter().filter(|method| *method != Method::Prs);
-    let dots = Dots { axis: Axis::new("nDCG@5", Format::Measure), rows: shown.filter_map(dot).collect() };
+    let dots = shown.filter_map(|method| Some(dot(method, &of(method)?))).collect();
+    let dots = Dots { axis: Axis::new("nDCG@5", Format::Measure), rows: dots };
     let caption = "nDCG@5 with 95 % intervals over runs; prs is in the table.".to_string();
-    let claims = results.claims().into_iter().filter(|claim| claim.question == Question::Real);
-    let mut blocks = vec![Block::Text(about(results)), Block::Table(table)];
+    let mut blocks = vec![Block::Text(about(results, &aware)), Block::Table(table)];
     blocks.push(Block::Figure(Figure { name: "real".into(), caption, chart: Chart::Dots(dots) }));
     blocks.extend(clusters(results).map(Block::Figure));
-    blocks.extend(comparisons(results, Question::Real));
+    blocks.extend(comparisons(claims));
     Some(Section {
         id: "real".into(),
         title: "Many users with few sessions".into(),
         question: "Does it work on a log as search engines have it?".into(),
-        answers: claims.map(|claim| super::claims::answer(&claim)).collect(),
+        answers: claims.iter().map(|claim| super::claims::answer(claim)).collect(),
         blocks,
     })
 }
 
-fn about(results: &Results) -> String {
+fn about(results: &Results, aware: &Group<'_>) -> String {
     let count = |value: usize| Format::Count.print(value as f64);
     let sizes = results.world(WorldId::Logged).map_or(String::new(), |facts| {
         format!(
@@ -60,13 +56,21 @@ fn about(results: &Results) -> String {
     });
     let what = match results.settings.real.is_simulated() {
         true => {
-            "A simulated log of the paper's sizes stands for its real one, which is not public: users of ten kinds, \
-                 each with noise of his own, and Zipf traffic. "
+            "A simulated log stands for the paper's real one, which is not public: users of ten kinds, each with noise of \
+                 his own, and Zipf traffic. "
         }
         false => "A log of real users. ",
     };
+    let left_out = match aware.left_out() {
+        Unmatched { queries: 0, docs: 0 } => String::new(),
+        Unmatched { queries, docs } => format!(
+            "{} queries, and {} documents of other queries, are not in the data and were left out. ",
+            count(queries),
+            count(docs)
+        ),
+    };
     format!(
-        "{what}{sizes}Examination is estimated by personalized Regression-EM, each user drawn toward those who look alike."
+        "{what}{sizes}{left_out}Examination is estimated by personalized Regression-EM, each user drawn toward those who look alike."
     )
 }
 
@@ -88,7 +92,7 @@ fn clusters(results: &Results) -> Option<Figure> {
         rows: (0..count).map(label).collect(),
         columns: (1..=positions).map(|k| format!("p{k}")).collect(),
         values: rows.iter().map(|row| row.iter().map(|theta| Some(*theta)).collect()).collect(),
-        format: Format::Number,
+        format: Format::Measure,
         range: Some((0.0, 1.0)),
     };
     let ends = rows.first().zip(rows.last()).map_or(String::new(), |(first, last)| {

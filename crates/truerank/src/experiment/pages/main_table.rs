@@ -1,22 +1,21 @@
-//! rq1 and rq3: the main table, and the one over numbers of clusters.
+//! rq1: the main table, and what stands behind it.
 
 use super::parts::{
-    MARKS, NDCG5, THEIRS, comparison, comparisons, examination_figure, group, interval_cell, main_group, measure_cell,
-    method_row, model_name, paper_cell, user_curves,
+    MARKS, comparison, comparisons, dot, examination_figure, has_paper, main_group, main_worlds, measure_cell,
+    method_row, paper_cell, user_curves,
 };
 use crate::data::Preset;
 use crate::evaluate::Measure;
-use crate::experiment::group::SIGNIFICANCE;
+use crate::experiment::group::{SIGNIFICANCE, average};
 use crate::experiment::paper::{self, PaperData};
-use crate::experiment::{Group, LogKind, Method, Question, Results, Source, WorldId};
+use crate::experiment::{Claim, Group, Method, NDCG5, Results, Source};
 use crate::network::Architecture;
 use crate::report::{
-    Axis, Best, Block, Cell, Chart, Column, Figure, Format, HeatMap, Lines, Mark, Point, Section, Series, Stacked,
-    Style, Table,
+    Answer, Axis, Best, Block, Cell, Chart, Column, Dot, Dots, Figure, Format, HeatMap, Lines, Mark, Point, Section,
+    Series, Stacked, Style, Table,
 };
 
-/// rq1.
-pub fn main_table(results: &Results) -> Option<Section> {
+pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
     let model = results.settings.models.first()?;
     let aware = main_group(results, Method::USER_AWARE, model)?;
     let mut section = Section {
@@ -26,13 +25,9 @@ pub fn main_table(results: &Results) -> Option<Section> {
             .into(),
         ..Section::default()
     };
-    for method in Method::ALL.into_iter().filter(|method| *method != Method::USER_AWARE && *method != Method::SMOOTHED)
-    {
-        if let Some(other) = main_group(results, method, model).filter(|_| method != Method::Ideal) {
-            section.answers.push(comparison(&aware, &other, &method.to_string()));
-        }
-    }
+    section.answers = answers(results, model, &aware, claims);
     section.blocks.push(Block::Table(measures_table(results, model, &aware)));
+    section.blocks.extend(intervals(results, model).map(Block::Figure));
     section.blocks.extend(wins(results, model, &aware).map(Block::Figure));
     section.blocks.push(Block::Text(
         "Estimated relevance against true grades: each row is a true grade, each column the grade nearest to the estimate, \
@@ -42,8 +37,34 @@ pub fn main_table(results: &Results) -> Option<Section> {
     section.blocks.push(Block::Gallery(confusions(results, model)));
     section.blocks.extend(click_rates(results).map(Block::Figure));
     section.blocks.extend(examination(results).map(Block::Figure));
-    section.blocks.extend(comparisons(results, Question::Rq1));
+    if has_paper(model) {
+        let table = Block::Table(paper_table(paper_data(results)));
+        section.blocks.push(Block::Fold("The paper's own table".into(), vec![table]));
+    }
+    section.blocks.extend(comparisons(claims));
     Some(section)
+}
+
+/// What nDCG@5 says of each claim, and on how many measures it holds.
+fn answers(results: &Results, model: &Architecture, aware: &Group<'_>, claims: &[&Claim]) -> Vec<Answer> {
+    let of_claim = |claim: &&Claim| {
+        let Some(baseline) = claim.against else { return Some(super::claims::answer(claim)) };
+        let held = claim.parts.iter().filter(|part| part.holds).count();
+        let sentence = comparison(aware, &main_group(results, baseline, model)?, baseline)?;
+        let text = format!("{sentence}; surely on {held} of {} measures.", claim.parts.len());
+        Some(Answer { verdict: Some(claim.verdict()), text })
+    };
+    claims.iter().filter_map(of_claim).collect()
+}
+
+/// nDCG@5 of every method with its interval over seeds.
+fn intervals(results: &Results, model: &Architecture) -> Option<Figure> {
+    // prs is far off, and would squeeze the others together.
+    let methods = Method::ALL.into_iter().filter(|method| *method != Method::Prs);
+    let dots: Vec<Dot> = methods.filter_map(|method| Some(dot(method, &main_group(results, method, model)?))).collect();
+    let caption = "nDCG@5 with 95 % intervals over seeds; prs is in the table.".to_string();
+    let chart = Chart::Dots(Dots { axis: Axis::new("nDCG@5", Format::Measure), rows: dots });
+    (results.settings.seeds.len() > 1).then(|| Figure { name: "rq1".into(), caption, chart })
 }
 
 /// Which of the paper's data sets ours is like.
@@ -61,38 +82,63 @@ fn measures_table(results: &Results, model: &Architecture, aware: &Group<'_>) ->
         .map(|measure| Column::new(measure.to_string(), Format::Measure).best(Best::Largest))
         .collect();
     columns.push(Column::new("MSE", Format::Measure).best(Best::Smallest));
-    columns.push(Column::new("nDCG@5", Format::Measure).paper());
-    columns.push(Column::new("MSE", Format::Measure).paper());
+    let mut notes =
+        vec![MARKS.to_string(), "MSE: mean squared error of estimated relevance over shown documents.".to_string()];
+    if let Some(beta) = main_group(results, Method::SMOOTHED, model).and_then(|smoothed| smoothed.beta()) {
+        notes.push(format!("The log chose β = {} for user-aware-smoothed, on average.", Format::Number.print(beta)));
+    }
+    if has_paper(model) {
+        columns.push(Column::new("nDCG@5", Format::Measure).paper());
+        columns.push(Column::new("MSE", Format::Measure).paper());
+        notes.push(format!(
+            "The columns headed \u{201c}paper\u{201d} are the paper's own numbers on {}: other data, so compare their order.",
+            data.name()
+        ));
+    }
     let row = |method: Method| {
         let group = main_group(results, method, model)?;
         let reference = (method != Method::USER_AWARE).then_some(aware);
-        let cell = |measure: Measure| match measure == NDCG5 {
-            true => interval_cell(&group, measure, reference),
-            false => measure_cell(&group, measure, reference),
-        };
+        let cell = |measure: Measure| measure_cell(&group, measure, reference);
         let mut cells: Vec<Cell> = Measure::paper().into_iter().map(cell).collect();
         cells.push(mse_cell(&group, reference));
-        cells.push(paper_cell(paper::main_table(data, method, NDCG5)));
-        cells.push(paper_cell(paper::main_mse(data, method)));
+        if has_paper(model) {
+            cells.push(paper_cell(paper::main_table(data, method, NDCG5)));
+            cells.push(paper_cell(paper::main_mse(data, method)));
+        }
         Some(method_row(method.to_string(), method, cells))
     };
     let sessions = Format::Count.print(results.settings.sessions as f64);
-    let whose = match data {
-        PaperData::Yahoo => "Yahoo! LETOR",
-        PaperData::Baidu => "Baidu-ULTR",
-    };
     Table {
         name: "rq1".into(),
-        caption: format!("{} rankers, {sessions} sessions of {} kinds of users.", model_name(model), results.settings.clusters),
+        caption: format!(
+            "{} rankers, {sessions} sessions of {} kinds of users.",
+            model.name(),
+            results.settings.clusters
+        ),
         label: "method".into(),
         columns,
         rows: Method::ALL.into_iter().filter_map(row).collect(),
-        notes: vec![
-            MARKS.into(),
-            "± is half the 95 % interval over seeds. MSE: mean squared error of estimated relevance over shown documents."
-                .into(),
-            format!("The columns headed \u{201c}paper\u{201d} are the paper's own numbers on {whose}: other data, so compare their order."),
-        ],
+        notes,
+    }
+}
+
+/// The paper's own main table, whole.
+fn paper_table(data: PaperData) -> Table {
+    let measures =
+        Measure::paper().into_iter().map(|measure| Column::new(measure.to_string(), Format::Measure).paper());
+    let row = |method: Method| {
+        let mut cells: Vec<Cell> =
+            Measure::paper().into_iter().map(|measure| paper_cell(paper::main_table(data, method, measure))).collect();
+        cells.push(paper_cell(paper::main_mse(data, method)));
+        method_row(method.to_string(), method, cells)
+    };
+    Table {
+        name: "rq1-paper".into(),
+        caption: format!("What the paper reports on {}: MLP rankers, 1,000,000 sessions.", data.name()),
+        label: "method".into(),
+        columns: measures.chain([Column::new("MSE", Format::Measure).paper()]).collect(),
+        rows: Method::ALL.into_iter().filter(|method| *method != Method::SMOOTHED).map(row).collect(),
+        notes: vec!["Theirs, on other data than ours.".into()],
     }
 }
 
@@ -140,7 +186,7 @@ fn confusions(results: &Results, model: &Architecture) -> Vec<Figure> {
             rows: grades.clone(),
             columns: grades,
             values: matrix.iter().map(share).collect(),
-            format: Format::Number,
+            format: Format::Measure,
             range: Some((0.0, 1.0)),
         };
         Some(Figure {
@@ -154,10 +200,8 @@ fn confusions(results: &Results, model: &Architecture) -> Vec<Figure> {
 
 /// Clicks per position, the mean over seeds; on Baidu-like data beside the paper's.
 fn click_rates(results: &Results) -> Option<Figure> {
-    let worlds = main_worlds(results);
-    let rates: Vec<&[f64]> =
-        worlds.iter().filter_map(|w| results.world(*w)).map(|w| w.click_rates.as_slice()).collect();
-    let ours = crate::experiment::group::average(rates.iter());
+    let facts = main_worlds(results).filter_map(|world| results.world(world));
+    let ours = average(facts.map(|facts| facts.click_rates.as_slice()));
     if ours.is_empty() {
         return None;
     }
@@ -179,65 +223,11 @@ fn click_rates(results: &Results) -> Option<Figure> {
     Some(Figure { name: "rq1-clicks".into(), caption, chart: Chart::Lines(lines) })
 }
 
-fn main_worlds(results: &Results) -> Vec<WorldId> {
-    let settings = &results.settings;
-    let (clusters, sessions) = (settings.clusters, settings.sessions);
-    settings.seeds.iter().map(|&seed| WorldId::Simulated { clusters, sessions, seed }).collect()
-}
-
 /// How far down each kind of user looks.
 fn examination(results: &Results) -> Option<Figure> {
-    let world = main_worlds(results).into_iter().next()?;
+    let world = main_worlds(results).next()?;
     let found = results.examination(world, Source::Known)?;
     let caption =
         "How far down each kind of user looks: the probability that a position is examined, as simulated.".to_string();
     Some(examination_figure("rq1-examination", caption, user_curves(&found.propensities)))
-}
-
-/// rq3.
-pub fn by_clusters(results: &Results) -> Option<Section> {
-    let model = results.settings.models.first()?;
-    let numbers = &results.settings.rq3.clusters;
-    let of = |method: Method, clusters: usize| {
-        // Grades and the production ranker do not depend on users.
-        let clusters = if method.learns_from_clicks() { clusters } else { results.settings.clusters };
-        let log = LogKind::Simulated { clusters, sessions: results.settings.sessions };
-        group(results, log, method, Source::Known, model)
-    };
-    let mut columns = Vec::new();
-    for number in numbers {
-        columns.push(Column::new(format!("{number} clusters"), Format::Measure).best(Best::Largest));
-    }
-    columns.extend(numbers.iter().map(|number| Column::new(format!("{number} clusters"), Format::Measure).paper()));
-    let row = |method: Method| {
-        let cell = |&clusters: &usize| {
-            let aware = of(Method::USER_AWARE, clusters)?;
-            let reference = (method != Method::USER_AWARE).then_some(&aware);
-            Some(interval_cell(&of(method, clusters)?, NDCG5, reference))
-        };
-        let mut cells: Vec<Cell> = numbers.iter().map(cell).collect::<Option<_>>()?;
-        cells.extend(numbers.iter().map(|&clusters| paper_cell(paper::by_clusters(method, clusters))));
-        Some(method_row(method.to_string(), method, cells))
-    };
-    let rows: Vec<_> = Method::ALL.into_iter().filter_map(row).collect();
-    if rows.is_empty() {
-        return None;
-    }
-    let claims = results.claims().into_iter().filter(|claim| claim.question == Question::Rq3);
-    let mut section = Section {
-        id: "rq3".into(),
-        title: "RQ3: Fewer and more kinds of users".into(),
-        question: "Does user-aware stay best when users differ less or more?".into(),
-        answers: claims.map(|claim| super::claims::answer(&claim)).collect(),
-        blocks: vec![Block::Table(Table {
-            name: "rq3".into(),
-            caption: format!("nDCG@5 of {} rankers by the number of clusters of users.", model_name(model)),
-            label: "method".into(),
-            columns,
-            rows,
-            notes: vec![MARKS.into(), THEIRS.into()],
-        })],
-    };
-    section.blocks.extend(comparisons(results, Question::Rq3));
-    Some(section)
 }

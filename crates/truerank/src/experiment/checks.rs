@@ -1,0 +1,154 @@
+//! Refuses what cannot be run before anything runs, and fills in what depends on the data.
+
+use std::fmt::Display;
+
+use super::settings::MadeWith;
+use super::{Question, Settings, Source, Store};
+use crate::data::{Dataset, Splits};
+use crate::files::Fingerprint;
+use crate::log::{self, Columns};
+use crate::simulate::paper_etas;
+use crate::{Error, Result};
+
+/// The largest grade of generated documents.
+pub(super) const GENERATED_MAX_GRADE: u8 = 4;
+
+/// The sizes of rq2, where none are given; before them, one session per training query.
+const SIZES: [u64; 6] = [10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000];
+
+impl Settings {
+    /// Fills in what depends on the data, and checks that the data can be used.
+    pub fn for_data(mut self, data: &Splits) -> Result<Self> {
+        self.check()?;
+        self.check_data(data)?;
+        if self.rq2.sessions.is_empty() {
+            let one_each = data.train.query_count() as u64;
+            self.rq2.sessions = [one_each].into_iter().chain(SIZES.into_iter().filter(|&n| n > one_each)).collect();
+        }
+        self.rq2.sessions.sort_unstable();
+        self.questions.sort();
+        let log = (self.asks_real_log()).then(|| Fingerprint::of_files(&self.real.log)).transpose()?;
+        self.made_with = Some(made_with(data, log));
+        Ok(self)
+    }
+
+    /// Checks what can be checked without data, the log of real users included.
+    pub fn check(&self) -> Result<()> {
+        self.check_lists()?;
+        self.check_numbers()?;
+        if !matches!(self.rq4.main, Source::Em { per_user: true, .. }) {
+            return refuse(format!("rq4.main should be em or em-mlp, but is {}", self.rq4.main));
+        }
+        if self.data.folder.is_none() && self.data.max_grade != GENERATED_MAX_GRADE {
+            let found = self.data.max_grade;
+            return refuse(format!("generated grades go to {GENERATED_MAX_GRADE}, but the largest grade is {found}"));
+        }
+        self.check_log()
+    }
+
+    fn check_lists(&self) -> Result<()> {
+        distinct("questions", &self.questions, 1)?;
+        distinct("seeds", &self.seeds, 1)?;
+        distinct("models", &self.models, 1)?;
+        distinct("rq2.sessions", &self.rq2.sessions, 0)?;
+        distinct("rq2.methods", &self.rq2.methods, 1)?;
+        distinct("rq3.clusters", &self.rq3.clusters, 1)?;
+        distinct("rq4.sources", &self.rq4.sources, 0)?;
+        distinct("real.seeds", &self.real.seeds, 1)
+    }
+
+    fn check_numbers(&self) -> Result<()> {
+        for &clusters in self.rq3.clusters.iter().chain([&self.clusters]) {
+            if paper_etas(clusters).is_none() {
+                return refuse(format!(
+                    "the number of clusters should be 5, 10 or 20 as in the paper, but is {clusters}"
+                ));
+            }
+        }
+        let sessions = self.rq2.sessions.iter().chain([&self.sessions, &self.real.sessions]);
+        sessions.into_iter().try_for_each(|&sessions| at_least("sessions", sessions, 1))?;
+        at_least("simulation.length", self.simulation.length as u64, 1)?;
+        at_least("training.steps", self.training.steps.unwrap_or(1) as u64, 1)?;
+        at_least("training.patience", self.training.patience as u64, 1)?;
+        at_least("real.users", self.real.users as u64, 1)?;
+        at_least("real.queries", self.real.queries as u64, 1)?;
+        at_least("real.features", self.real.features as u64, 1)?;
+        at_least("real.labelled, to validate", self.real.labelled[0] as u64, 1)?;
+        at_least("real.labelled, to test", self.real.labelled[1] as u64, 2)?;
+        let (share, noise) = (self.simulation.production_share, self.simulation.click_noise);
+        if !(share > 0.0 && share <= 1.0) {
+            return refuse(format!("simulation.production-share should be in (0, 1], but is {share}"));
+        }
+        match (0.0..1.0).contains(&noise) {
+            true => Ok(()),
+            false => refuse(format!("simulation.click-noise should be in [0, 1), but is {noise}")),
+        }
+    }
+
+    fn asks_real_log(&self) -> bool {
+        self.questions.contains(&Question::Real) && !self.real.is_simulated()
+    }
+
+    /// Opens the log, so that a wrong name is said before the first run and not after the last.
+    fn check_log(&self) -> Result<()> {
+        if !self.asks_real_log() {
+            return Ok(());
+        }
+        if self.data.folder.is_none() {
+            return refuse("real.log names a log, so data.folder should name its documents, but it is missing");
+        }
+        let columns = self.log_columns()?;
+        self.real.log.iter().try_for_each(|path| log::Source::open(path, &columns).map(drop))
+    }
+
+    pub(super) fn log_columns(&self) -> Result<Columns> {
+        let mut columns = Columns::default();
+        self.real.columns.iter().try_for_each(|(field, name)| columns.map(field, name))?;
+        Ok(columns)
+    }
+
+    /// Rankers are chosen by the grades of validation queries and judged by those of test queries.
+    fn check_data(&self, data: &Splits) -> Result<()> {
+        for (part, name, least) in [(&data.validation, "validation", 1), (&data.test, "test", 2)] {
+            part.require_grades(&format!("an experiment's {name} part"))?;
+            at_least(&format!("the number of {name} queries"), part.query_count() as u64, least)?;
+        }
+        Ok(())
+    }
+}
+
+fn refuse<T>(finding: impl Into<String>) -> Result<T> {
+    Err(Error::parameter(finding))
+}
+
+fn at_least(name: &str, value: u64, least: u64) -> Result<()> {
+    match value >= least {
+        true => Ok(()),
+        false => refuse(format!("{name} should be at least {least}, but is {value}")),
+    }
+}
+
+/// What stands in a list twice would be run once and counted twice.
+fn distinct<T: PartialEq + Display>(name: &str, values: &[T], least: usize) -> Result<()> {
+    if values.len() < least {
+        return refuse(format!("{name} should name at least one, but is empty"));
+    }
+    match values.iter().enumerate().find(|(index, value)| values[..*index].contains(value)) {
+        Some((_, twice)) => refuse(format!("{name} should name each once, but {twice} is there twice")),
+        None => Ok(()),
+    }
+}
+
+fn made_with(data: &Splits, log: Option<String>) -> MadeWith {
+    let parts = [&data.train, &data.validation, &data.test];
+    MadeWith {
+        file_type: Store::EXPERIMENT_TYPE.name.to_string(),
+        version: Store::EXPERIMENT_TYPE.version,
+        truerank: env!("CARGO_PKG_VERSION").to_string(),
+        data: data.fingerprint(),
+        log,
+        queries: parts.map(Dataset::query_count),
+        documents: parts.map(Dataset::len),
+        features: data.train.feature_count(),
+    }
+}
