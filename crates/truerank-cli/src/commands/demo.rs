@@ -80,7 +80,8 @@ impl Demo {
         let mut settings = self.settings();
         progress.say(&format!("generating {} …", self.preset));
         let data = settings.data.load()?;
-        settings.sessions = self.sessions.unwrap_or(SESSIONS_PER_QUERY * data.train.query_count() as u64);
+        let sessions = self.sessions.unwrap_or(SESSIONS_PER_QUERY * data.train.query_count() as u64);
+        settings.sessions = Some(sessions);
         let settings = settings.for_data(&data)?;
         let results = settings.run(&data, None, progress)?;
         progress.finish();

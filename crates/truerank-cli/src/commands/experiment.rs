@@ -61,11 +61,11 @@ pub struct Experiment {
     #[arg(long, value_name = "N")]
     features: Option<usize>,
 
-    /// Sessions, where their number is not the question [default: 1000000]
+    /// Sessions, where their number is not the question [default: 50 per training query, as in the paper]
     #[arg(long)]
     sessions: Option<u64>,
 
-    /// rq2: numbers of sessions [default: one per training query, then 10000 to 10000000]
+    /// rq2: numbers of sessions [default: one per training query, 10000 to 10000000, and --sessions]
     #[arg(long, value_name = "N", value_delimiter = ',')]
     sizes: Vec<u64>,
 
@@ -154,7 +154,7 @@ impl Experiment {
         set(&mut settings.data.max_grade, self.max_grade);
         settings.data.zero_based |= self.zero_based;
         settings.data.features = self.features.or(settings.data.features);
-        set(&mut settings.sessions, self.sessions);
+        settings.sessions = self.sessions.or(settings.sessions);
         settings.training.steps = self.steps.or(settings.training.steps);
         set(&mut settings.training.patience, self.patience);
         set(&mut settings.seeds, self.seeds.map(|count| (1..=count).collect()));

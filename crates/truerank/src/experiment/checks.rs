@@ -13,19 +13,22 @@ use crate::{Error, Result};
 /// The largest grade of generated documents.
 pub(super) const GENERATED_MAX_GRADE: u8 = 4;
 
-/// The sizes of rq2, where none are given; before them, one session per training query.
-const SIZES: [u64; 6] = [10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000];
+/// The sizes of rq2, where none are given, beside one session per training query and the main table's.
+const SIZES: [u64; 5] = [10_000, 30_000, 100_000, 1_000_000, 10_000_000];
 
 impl Settings {
     /// Fills in what depends on the data, and checks that the data can be used.
     pub fn for_data(mut self, data: &Splits) -> Result<Self> {
         self.check()?;
         self.check_data(data)?;
+        let queries = data.train.query_count();
+        let sessions = *self.sessions.get_or_insert(Settings::sessions_for(queries));
         if self.rq2.sessions.is_empty() {
-            let one_each = data.train.query_count() as u64;
-            self.rq2.sessions = [one_each].into_iter().chain(SIZES.into_iter().filter(|&n| n > one_each)).collect();
+            let more = SIZES.into_iter().chain([sessions]).filter(|&size| size > queries as u64);
+            self.rq2.sessions = [queries as u64].into_iter().chain(more).collect();
         }
         self.rq2.sessions.sort_unstable();
+        self.rq2.sessions.dedup();
         self.questions.sort();
         let log = (self.asks_real_log()).then(|| Fingerprint::of_files(&self.real.log)).transpose()?;
         self.made_with = Some(made_with(data, log));
@@ -65,8 +68,8 @@ impl Settings {
                 ));
             }
         }
-        let sessions = self.rq2.sessions.iter().chain([&self.sessions, &self.real.sessions]);
-        sessions.into_iter().try_for_each(|&sessions| at_least("sessions", sessions, 1))?;
+        let sessions = self.rq2.sessions.iter().copied().chain([self.sessions(), self.real.sessions]);
+        sessions.into_iter().try_for_each(|sessions| at_least("sessions", sessions, 1))?;
         at_least("simulation.length", self.simulation.length as u64, 1)?;
         at_least("training.steps", self.training.steps.unwrap_or(1) as u64, 1)?;
         at_least("training.patience", self.training.patience as u64, 1)?;

@@ -249,7 +249,7 @@ impl Claims<'_> {
     }
 
     fn clusters(&self, clusters: usize) -> Option<Claim> {
-        let log = LogKind::Simulated { clusters, sessions: self.results.settings.sessions };
+        let log = LogKind::Simulated { clusters, sessions: self.results.settings.sessions() };
         let of = |method: Method| self.group(log, method, Source::Known, &self.models()[0]);
         let parts = self.ahead_of(of(Method::USER_AWARE)?, &self.baselines(), |method| of(*method))?;
         let text = format!("with {clusters} clusters of users user-aware is best");
@@ -287,7 +287,7 @@ impl Claims<'_> {
 
     /// The paper's other methods that learn from clicks.
     fn baselines(&self) -> Vec<Method> {
-        let sessions = self.results.settings.sessions;
+        let sessions = self.results.settings.sessions();
         let all = [Method::NAIVE, Method::IPS_PBM, Method::Prs, Method::STRAIGHTFORWARD];
         all.into_iter().filter(|method| Settings::has_run(*method, sessions)).collect()
     }

@@ -36,7 +36,7 @@ pub fn results(methods: &[(Method, Vec<Outcome>)]) -> Results {
     let mut results = Results::new(settings.clone());
     for (method, outcomes) in methods {
         for (&seed, outcome) in seeds.iter().zip(outcomes) {
-            let world = WorldId::Simulated { clusters: settings.clusters, sessions: settings.sessions, seed };
+            let world = WorldId::Simulated { clusters: settings.clusters, sessions: settings.sessions(), seed };
             results.add_run(&Run::new(world, *method, Source::Known, &Architecture::Linear), outcome.clone());
         }
     }

@@ -61,7 +61,7 @@ impl Results {
 
     /// The log of the main table.
     pub fn main_log(&self) -> LogKind {
-        LogKind::Simulated { clusters: self.settings.clusters, sessions: self.settings.sessions }
+        LogKind::Simulated { clusters: self.settings.clusters, sessions: self.settings.sessions() }
     }
 }
 

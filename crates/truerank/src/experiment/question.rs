@@ -105,7 +105,7 @@ impl Planner<'_> {
 
     /// The worlds of the main table, one per seed.
     fn base_worlds(&self) -> impl Iterator<Item = WorldId> {
-        let &Settings { clusters, sessions, .. } = self.settings;
+        let (clusters, sessions) = (self.settings.clusters, self.settings.sessions());
         self.settings.seeds.iter().map(move |&seed| self.world(clusters, sessions, seed))
     }
 
@@ -114,14 +114,14 @@ impl Planner<'_> {
     }
 
     fn main_table(&self) -> Vec<Run> {
-        let methods = || Method::ALL.into_iter().filter(|method| Settings::has_run(*method, self.settings.sessions));
+        let methods = || Method::ALL.into_iter().filter(|method| Settings::has_run(*method, self.settings.sessions()));
         let of_world = |world| methods().map(move |method| Run::new(world, method, Source::Known, self.main_model()));
         self.base_worlds().flat_map(of_world).collect()
     }
 
     /// The methods that learn from clicks, on a log of as many sessions as the main table's.
     fn learned(&self) -> impl Iterator<Item = Method> {
-        let sessions = self.settings.sessions;
+        let sessions = self.settings.sessions();
         Method::ALL
             .into_iter()
             .filter(move |method| method.learns_from_clicks() && Settings::has_run(*method, sessions))
@@ -157,7 +157,7 @@ impl Planner<'_> {
         }
         for &clusters in &self.settings.rq3.clusters {
             for &seed in &self.settings.seeds {
-                let world = self.world(clusters, self.settings.sessions, seed);
+                let world = self.world(clusters, self.settings.sessions(), seed);
                 runs.extend(self.learned().map(|method| Run::new(world, method, Source::Known, self.main_model())));
             }
         }

@@ -35,7 +35,8 @@ impl Settings {
         let worlds: Vec<Work<'_>> =
             runs.chunk_by(|a, b| a.world == b.world).filter_map(|runs| Work::left(runs, &results)).collect();
         let steps = Steps { inner: progress };
-        steps.begin_all(&worlds);
+        let total = worlds.iter().map(|work| work.cost(self, data)).sum();
+        steps.begin_all(&worlds, total);
         let mut runner = Runner { settings: self, data, store, steps, results };
         worlds.iter().try_for_each(|work| runner.run_world(work))?;
         Ok(runner.results)
@@ -61,11 +62,15 @@ impl Settings {
     /// would stop it by chance.
     fn trainer(&self, run: &Run, queries: usize) -> Trainer {
         let trainer = Trainer::new().architecture(run.model.clone()).seed(run.seed);
-        let steps = self.training.steps.unwrap_or(if queries < FEW_QUERIES { STEPS_ON_FEW } else { STEPS });
         match run.model {
             Architecture::Linear => trainer,
-            Architecture::Mlp { .. } => trainer.steps(steps).patience(self.training.patience),
+            Architecture::Mlp { .. } => trainer.steps(self.steps(queries)).patience(self.training.patience),
         }
+    }
+
+    /// Steps of an MLP at most, on a log of so many queries.
+    fn steps(&self, queries: usize) -> usize {
+        self.training.steps.unwrap_or(if queries < FEW_QUERIES { STEPS_ON_FEW } else { STEPS })
     }
 }
 
@@ -93,8 +98,8 @@ impl<'a> Work<'a> {
         (!done).then_some(Work { world, runs, sources, seed: all[0].seed })
     }
 
-    fn cost(&self) -> u64 {
-        let runs: u64 = self.runs.iter().map(|run| cost(run)).sum();
+    fn cost(&self, settings: &Settings, data: &Splits) -> u64 {
+        let runs: u64 = self.runs.iter().map(|run| cost(run, settings, data)).sum();
         WORLD_COST + runs + self.sources.iter().map(|source| source_cost(*source)).sum::<u64>()
     }
 }
@@ -179,7 +184,7 @@ impl Runner<'_> {
         let trainer = self.settings.trainer(run, world.counts().queries.len());
         let outcome = world.run(run.method, propensities, &trainer, &self.steps)?;
         self.store.map_or(Ok(()), |store| store.keep_run(run, &outcome))?;
-        self.steps.inner.advance(cost(run));
+        self.steps.inner.advance(cost(run, self.settings, self.data));
         self.steps.inner.done(&format!("{}: nDCG@5 {:.4}", run.name(), outcome.mean(NDCG5)));
         Ok(outcome)
     }
@@ -191,17 +196,35 @@ fn trains_on_one_core(run: &Run) -> bool {
     run.model == Architecture::Linear || run.method == Method::Production
 }
 
-/// What a world, a run and a source cost, in about tenths of a second: for the time left only.
+/// What a world, a run and a source cost, in about tenths of a second on two cores: for the time left only.
 const WORLD_COST: u64 = 30;
 
-fn cost(run: &Run) -> u64 {
+/// Multiplications and additions of an MLP in a tenth of a second.
+const MLP_SPEED: f64 = 1e10;
+
+fn cost(run: &Run, settings: &Settings, data: &Splits) -> u64 {
     match (run.method, &run.model, run.world) {
         (Method::Production, ..) => 1,
         (_, Architecture::Linear, _) => 4,
-        (_, _, WorldId::Simulated { .. }) => 90,
-        (_, _, WorldId::Logged) => 120,
+        (_, _, WorldId::Simulated { .. }) => {
+            let sizes = (data.train.query_count(), data.train.feature_count(), data.validation.len());
+            mlp_cost(run, settings, sizes)
+        }
+        (_, _, WorldId::Logged) => mlp_cost(run, settings, (settings.real.queries, settings.real.features, 0)),
     }
 }
+
+/// A step goes through a batch forward and backward, a check through the validation documents forward.
+fn mlp_cost(run: &Run, settings: &Settings, (queries, features, validated): (usize, usize, usize)) -> u64 {
+    let layers = run.model.layers(features).unwrap_or_default();
+    let weights: usize = layers.iter().map(|layer| layer.inputs * layer.outputs).sum();
+    let rows = BATCH_ROWS * 6.0 + validated as f64 / STEPS_PER_CHECK * 2.0;
+    (settings.steps(queries) as f64 * rows * weights as f64 / MLP_SPEED).ceil() as u64
+}
+
+/// Documents of a batch: 256 lists of 10.
+const BATCH_ROWS: f64 = 2560.0;
+const STEPS_PER_CHECK: f64 = 10.0;
 
 fn source_cost(source: Source) -> u64 {
     match source {
@@ -218,10 +241,10 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    fn begin_all(&self, worlds: &[Work<'_>]) {
+    fn begin_all(&self, worlds: &[Work<'_>], total: u64) {
         let runs: usize = worlds.iter().map(|work| work.runs.len()).sum();
         if !worlds.is_empty() {
-            self.inner.begin(&count_of(runs, "run"), worlds.iter().map(Work::cost).sum());
+            self.inner.begin(&count_of(runs, "run"), total);
         }
     }
 }

@@ -19,8 +19,10 @@ pub struct Settings {
     pub questions: Vec<Question>,
     /// One world per seed: production ranker, users, clicks and initial weights. Default: 1, 2, 3.
     pub seeds: Vec<u64>,
-    /// Sessions, where their number is not the question. Default: 1,000,000.
-    pub sessions: u64,
+    /// Sessions, where their number is not the question. Default: as many per training query as in the paper, which has
+    /// 1,000,000 for the 19,944 of Yahoo! LETOR; in two digits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<u64>,
     /// Kinds of users, where their number is not the question: 5, 10 or 20. Default: 10.
     pub clusters: usize,
     /// Forms of rankers: rq2 and rq4 use all, the others the first. Default: mlp, linear.
@@ -118,7 +120,7 @@ pub struct TrainingSettings {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct LearningCurves {
-    /// Numbers of sessions. Default: one per training query, then 10,000 to 10,000,000.
+    /// Numbers of sessions. Default: one per training query, 10,000 to 10,000,000, and that of the main table.
     pub sessions: Vec<u64>,
     /// Who is compared. Default: all that learn from clicks, but prs.
     #[serde(with = "text::many")]
@@ -172,7 +174,7 @@ impl Default for Settings {
         Settings {
             questions: Question::ALL.to_vec(),
             seeds: vec![1, 2, 3],
-            sessions: 1_000_000,
+            sessions: None,
             clusters: 10,
             models: vec![Architecture::mlp(), Architecture::Linear],
             data: DataSettings::default(),
@@ -275,7 +277,23 @@ impl DataSettings {
     }
 }
 
+/// The paper's sessions, and the training queries that they are for.
+const PAPER_SESSIONS: u64 = 1_000_000;
+const PAPER_QUERIES: f64 = 19_944.0;
+
 impl Settings {
+    /// Sessions, where their number is not the question.
+    pub fn sessions(&self) -> u64 {
+        self.sessions.unwrap_or(PAPER_SESSIONS)
+    }
+
+    /// As many sessions per training query as in the paper, in two digits.
+    pub(super) fn sessions_for(queries: usize) -> u64 {
+        let exact = PAPER_SESSIONS as f64 * queries as f64 / PAPER_QUERIES;
+        let unit = 10f64.powf((exact.max(10.0)).log10().floor() - 1.0);
+        ((exact / unit).round() * unit) as u64
+    }
+
     /// Reads an experiment from a TOML file; what it does not say is as by default.
     pub fn read(path: &Path) -> Result<Self> {
         let text = read_text(path)?;
@@ -323,7 +341,9 @@ mod tests {
     #[test]
     fn sizes_start_with_one_session_per_query() {
         let settings = Settings::default().for_data(&tiny()).unwrap();
-        assert_eq!(settings.rq2.sessions, [200, 10_000, 30_000, 100_000, 300_000, 1_000_000, 10_000_000]);
+        assert_eq!(settings.rq2.sessions, [200, 10_000, 30_000, 100_000, 1_000_000, 10_000_000]);
+        assert_eq!(settings.sessions, Some(10_000));
+        assert_eq!([19_944, 3_000, 1].map(Settings::sessions_for), [1_000_000, 150_000, 50]);
     }
 
     #[test]
@@ -371,7 +391,7 @@ mod tests {
 
     #[test]
     fn very_long_logs_have_no_pairs_of_clicks() {
-        let long = Settings { sessions: 3_000_000, ..Settings::default() }.for_data(&tiny()).unwrap();
+        let long = Settings { sessions: Some(3_000_000), ..Settings::default() }.for_data(&tiny()).unwrap();
         assert!(long.runs().iter().all(|run| run.method != Method::Prs || run.world == WorldId::Logged));
         let mut settings = Settings::default();
         settings.rq2.sessions = vec![1_000, 3_000_000];

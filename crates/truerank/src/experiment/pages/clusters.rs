@@ -37,7 +37,7 @@ fn row(results: &Results, model: &Architecture, method: Method) -> Option<Row> {
     let of = |method: Method, clusters: usize| {
         // Grades and the production ranker do not depend on users.
         let clusters = if method.learns_from_clicks() { clusters } else { results.settings.clusters };
-        let log = LogKind::Simulated { clusters, sessions: results.settings.sessions };
+        let log = LogKind::Simulated { clusters, sessions: results.settings.sessions() };
         group(results, log, method, Source::Known, model)
     };
     let cell = |&clusters: &usize| {

@@ -1,6 +1,6 @@
 //! rq2: learning curves over sessions.
 
-use super::parts::{MARKS, band, comparisons, group, interval_cell, main_group, method_row, style};
+use super::parts::{MARKS, band, comparisons, group, main_group, measure_cell, method_row, style};
 use crate::experiment::{Claim, Group, LogKind, Method, NDCG5, Results, Source};
 use crate::network::Architecture;
 use crate::report::{Axis, Best, Block, Cell, Chart, Column, Figure, Format, Lines, Point, Section, Series, Table};
@@ -77,7 +77,7 @@ fn table(results: &Results, model: &Architecture) -> Option<Table> {
             };
             let aware = at_size(results, sessions, Method::USER_AWARE, model);
             let reference = aware.as_ref().filter(|_| method != Method::USER_AWARE);
-            group.map_or_else(Cell::empty, |group| interval_cell(&group, NDCG5, reference))
+            group.map_or_else(Cell::empty, |group| measure_cell(&group, NDCG5, reference))
         };
         let cells: Vec<Cell> = sizes.iter().map(cell).collect();
         cells.iter().any(|cell| cell.value.is_some()).then(|| method_row(method.to_string(), method, cells))
@@ -92,6 +92,6 @@ fn table(results: &Results, model: &Architecture) -> Option<Table> {
         label: "method".into(),
         columns: sizes.iter().map(column).collect(),
         rows,
-        notes: vec![MARKS.into()],
+        notes: vec![MARKS.into(), "Intervals over seeds are the bands of the figure.".into()],
     })
 }

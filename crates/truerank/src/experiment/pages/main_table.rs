@@ -2,17 +2,17 @@
 
 use super::parts::{
     MARKS, comparison, comparisons, dot, examination_figure, has_paper, main_group, main_worlds, measure_cell,
-    method_row, paper_cell, user_curves,
+    method_row, mse_cell, paper_cell, user_curves,
 };
 use crate::data::Preset;
 use crate::evaluate::Measure;
-use crate::experiment::group::{SIGNIFICANCE, average};
+use crate::experiment::group::average;
 use crate::experiment::paper::{self, PaperData};
 use crate::experiment::{Claim, Group, Method, NDCG5, Results, Source};
 use crate::network::Architecture;
 use crate::report::{
-    Answer, Axis, Best, Block, Cell, Chart, Column, Dot, Dots, Figure, Format, HeatMap, Lines, Mark, Point, Section,
-    Series, Stacked, Style, Table,
+    Answer, Axis, Best, Block, Cell, Chart, Column, Dot, Dots, Figure, Format, HeatMap, Lines, Point, Section, Series,
+    Stacked, Style, Table,
 };
 
 pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
@@ -107,7 +107,7 @@ fn measures_table(results: &Results, model: &Architecture, aware: &Group<'_>) ->
         }
         Some(method_row(method.to_string(), method, cells))
     };
-    let sessions = Format::Count.print(results.settings.sessions as f64);
+    let sessions = Format::Count.print(results.settings.sessions() as f64);
     Table {
         name: "rq1".into(),
         caption: format!(
@@ -140,12 +140,6 @@ fn paper_table(data: PaperData) -> Table {
         rows: Method::ALL.into_iter().filter(|method| *method != Method::SMOOTHED).map(row).collect(),
         notes: vec!["Theirs, on other data than ours.".into()],
     }
-}
-
-fn mse_cell(group: &Group<'_>, reference: Option<&Group<'_>>) -> Cell {
-    let Some(mse) = group.mse() else { return Cell::empty() };
-    let test = reference.and_then(|reference| group.test_mse(reference)).filter(|test| test.p < SIGNIFICANCE);
-    Cell::value(mse).mark(test.map(|test| if test.difference < 0.0 { Mark::Better } else { Mark::Worse }))
 }
 
 /// For how many test queries user-aware is better, equal, worse.

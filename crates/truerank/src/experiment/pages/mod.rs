@@ -87,7 +87,7 @@ impl Results {
         }
         let seeds = settings.seeds.iter().map(u64::to_string).collect::<Vec<_>>();
         facts.extend([
-            ("Sessions".into(), Format::Count.print(settings.sessions as f64)),
+            ("Sessions".into(), Format::Count.print(settings.sessions() as f64)),
             ("Kinds of users".into(), count(settings.clusters)),
             ("Seeds".into(), seeds.join(", ")),
         ]);

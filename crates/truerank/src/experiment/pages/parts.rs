@@ -32,6 +32,13 @@ pub fn interval_cell(group: &Group<'_>, measure: Measure, reference: Option<&Gro
     measure_cell(group, measure, reference).half_width(half_width)
 }
 
+/// The squared error of estimated relevance, marked against the reference.
+pub fn mse_cell(group: &Group<'_>, reference: Option<&Group<'_>>) -> Cell {
+    let Some(mse) = group.mse() else { return Cell::empty() };
+    let test = reference.and_then(|reference| group.test_mse(reference)).filter(|test| test.p < SIGNIFICANCE);
+    Cell::value(mse).mark(test.map(|test| if test.difference < 0.0 { Mark::Better } else { Mark::Worse }))
+}
+
 /// Whether the paper has numbers for such rankers in rq1 and rq3.
 pub fn has_paper(model: &Architecture) -> bool {
     *model == Architecture::mlp()
@@ -150,7 +157,7 @@ pub fn user_curves(propensities: &Propensities) -> Vec<(String, Vec<f64>, Style)
 
 /// The worlds of the main table, one per seed.
 pub fn main_worlds(results: &Results) -> impl Iterator<Item = WorldId> {
-    let (clusters, sessions) = (results.settings.clusters, results.settings.sessions);
+    let (clusters, sessions) = (results.settings.clusters, results.settings.sessions());
     results.settings.seeds.iter().map(move |&seed| WorldId::Simulated { clusters, sessions, seed })
 }
 

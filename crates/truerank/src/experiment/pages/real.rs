@@ -1,6 +1,6 @@
 //! The log of real users, or what stands for it.
 
-use super::parts::{MARKS, comparisons, dot, group, interval_cell, method_row};
+use super::parts::{MARKS, comparisons, dot, group, interval_cell, method_row, mse_cell};
 use crate::experiment::{Claim, Group, LogKind, Method, NDCG5, Results, Source, WorldId};
 use crate::propensity::mean_examined_position;
 use crate::ranker::Unmatched;
@@ -12,17 +12,24 @@ pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
     let aware = of(Method::USER_AWARE)?;
     let row = |method: Method| {
         let reference = (method != Method::USER_AWARE).then_some(&aware);
-        Some(method_row(method.to_string(), method, vec![interval_cell(&of(method)?, NDCG5, reference)]))
+        let group = of(method)?;
+        let cells = vec![interval_cell(&group, NDCG5, reference), mse_cell(&group, reference)];
+        Some(method_row(method.to_string(), method, cells))
     };
     let table = Table {
         name: "real".into(),
         caption: format!("nDCG@5 of {} rankers.", model.name()),
         label: "method".into(),
-        columns: vec![Column::new("nDCG@5", Format::Measure).best(Best::Largest)],
+        columns: vec![
+            Column::new("nDCG@5", Format::Measure).best(Best::Largest),
+            Column::new("MSE", Format::Measure).best(Best::Smallest),
+        ],
         rows: Method::ALL.into_iter().filter_map(row).collect(),
         notes: vec![
             MARKS.into(),
-            "± is half the 95 % interval over runs, which differ in the seed of training.".into(),
+            "± is half the 95 % interval over runs, which differ in the seed of training. MSE is that of estimated \
+             relevance, where the truth is known."
+                .into(),
         ],
     };
     // prs is far off, and would squeeze the others together.

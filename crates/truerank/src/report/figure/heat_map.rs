@@ -89,8 +89,8 @@ impl HeatMap {
         let step = grid.step(value);
         let rect = Element::rect("fill", x, y, wide - 1.0, high - 1.0);
         let group = Element::group("tip").child(Element::group(&format!("c-h{step}")).child(rect));
-        let printed =
-            [self.format.print(value), self.format.print_short(value)].into_iter().find(|text| fits(text, wide));
+        // The colour says it already; the bubble has all digits.
+        let printed = Some(self.format.print_short(value)).filter(|text| fits(text, wide));
         let label = |text: String| {
             Element::label(&format!("tick middle c-t{step}"), x + wide / 2.0 - 0.5, y + high / 2.0 + 3.5, &text)
         };
