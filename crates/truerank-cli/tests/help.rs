@@ -4,7 +4,7 @@ mod common;
 
 use common::Sandbox;
 
-const COMMANDS: [&str; 11] = [
+const COMMANDS: [&str; 13] = [
     "demo",
     "generate",
     "simulate",
@@ -14,6 +14,8 @@ const COMMANDS: [&str; 11] = [
     "train",
     "evaluate",
     "score",
+    "experiment",
+    "report",
     "convert",
     "completions",
 ];

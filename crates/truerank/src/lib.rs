@@ -24,6 +24,7 @@ pub mod files;
 pub mod ids;
 pub mod log;
 mod math;
+mod named;
 pub mod network;
 pub mod progress;
 pub mod propensity;

@@ -98,3 +98,22 @@ fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<PathBuf, Option<Vec<
         }
     }
 }
+
+/// The titles of a report, the headers of its tables, and the names of their rows: what does not depend on numbers, which
+/// are other ones on other processors.
+pub fn shape(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut kept = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let cells: Vec<&str> = line.trim().split("  ").filter(|cell| !cell.is_empty()).map(str::trim).collect();
+        let after_blank = index > 0 && lines[index - 1].trim().is_empty();
+        if after_blank && lines.get(index + 1).is_some_and(|line| line.trim_start().starts_with('─')) {
+            kept.push(cells.join(" | "));
+        } else if !line.starts_with(' ') && !line.ends_with("report.html") {
+            kept.push(line.to_string());
+        } else if cells.len() > 1 {
+            kept.push(format!("  {}", cells[0]));
+        }
+    }
+    kept.join("\n")
+}

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::named::find_named;
 use crate::relevance::{Estimator, Smoothing};
 use crate::{Error, Result};
 
@@ -74,9 +75,6 @@ impl FromStr for Method {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Method::ALL.into_iter().find(|method| method.to_string() == text).ok_or_else(|| {
-            let known = Method::ALL.map(|method| method.to_string()).join(", ");
-            Error::parameter(format!("'{text}' is not a method; known are {known}"))
-        })
+        find_named(&Method::ALL, text, "a method")
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{Method, Run, Settings, Source, WorldId};
+use crate::named::find_named;
 use crate::network::Architecture;
 use crate::{Error, Result};
 
@@ -56,10 +57,7 @@ impl FromStr for Question {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Question::ALL.into_iter().find(|question| question.to_string() == text).ok_or_else(|| {
-            let known = Question::ALL.map(|question| question.to_string()).join(", ");
-            Error::parameter(format!("'{text}' is not a question; known are {known}"))
-        })
+        find_named(&Question::ALL, text, "a question")
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::named::find_named;
 use crate::{Error, Result};
 
 /// How θ is found.
@@ -96,9 +97,6 @@ impl FromStr for Source {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Source::ALL.into_iter().find(|source| source.to_string() == text).ok_or_else(|| {
-            let known = Source::ALL.map(|source| source.to_string()).join(", ");
-            Error::parameter(format!("'{text}' is not a source of examination probabilities; known are {known}"))
-        })
+        find_named(&Source::ALL, text, "a source of examination probabilities")
     }
 }

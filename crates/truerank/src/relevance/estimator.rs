@@ -10,6 +10,7 @@ use super::moments::{PairSums, RelevanceMoments, all_sums, pair_ranges};
 use super::smoothing::{least_error_beta_of, likelihood_beta};
 use super::{Relevance, Weight};
 use crate::counts::{Cell, Counts};
+use crate::named::find_named;
 use crate::propensity::{Examination, Propensities};
 use crate::{Error, Result};
 
@@ -78,10 +79,7 @@ impl FromStr for Estimator {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Estimator::all().into_iter().find(|estimator| estimator.to_string() == text).ok_or_else(|| {
-            let known = Estimator::all().map(|e| e.to_string()).join(", ");
-            Error::parameter(format!("'{text}' is not an estimator; known are {known}"))
-        })
+        find_named(&Estimator::all(), text, "an estimator")
     }
 }
 

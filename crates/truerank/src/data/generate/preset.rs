@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::factors::Mix;
+use crate::named::find_named;
 use crate::{Error, Result};
 
 /// A named data set of the generator.
@@ -42,10 +43,7 @@ impl FromStr for Preset {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Preset::ALL.into_iter().find(|preset| preset.to_string() == text).ok_or_else(|| {
-            let known = Preset::ALL.map(|preset| preset.to_string()).join(", ");
-            Error::parameter(format!("'{text}' is not a preset; known are {known}"))
-        })
+        find_named(&Preset::ALL, text, "a preset")
     }
 }
 
