@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn long_paragraphs_become_lines() {
         let text = wrap(&"word ".repeat(30));
-        assert_eq!(text, format!("  {}\n    {}\n", vec!["word"; 19].join(" "), vec!["word"; 11].join(" ")));
+        assert_eq!(text, format!("  {}\n    {}\n", ["word"; 19].join(" "), ["word"; 11].join(" ")));
         assert_eq!(wrap("one"), "  one\n");
     }
 }

@@ -55,8 +55,11 @@ fn figure(results: &Results, model: &Architecture) -> Option<Figure> {
     }
     if let Some(ideal) = main_group(results, Method::Ideal, model) {
         let level = |&sessions: &u64| Point::new(sessions as f64, ideal.mean(NDCG5));
-        let ends = [sizes.first(), sizes.last()].into_iter().flatten();
-        series.push(Series { name: "ideal".into(), points: ends.map(level).collect(), style: style(Method::Ideal) });
+        series.push(Series {
+            name: "ideal".into(),
+            points: sizes.iter().map(level).collect(),
+            style: style(Method::Ideal),
+        });
     }
     let lines =
         Lines { x: Axis::new("sessions", Format::Count).log(), y: Axis::new("nDCG@5", Format::Measure), series };
