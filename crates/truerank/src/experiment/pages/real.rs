@@ -10,27 +10,26 @@ pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
     let model = results.settings.models.first()?;
     let of = |method: Method| group(results, LogKind::Logged, method, Source::EM, model);
     let aware = of(Method::USER_AWARE)?;
+    let knows_truth = aware.mse().is_some();
     let row = |method: Method| {
         let reference = (method != Method::USER_AWARE).then_some(&aware);
         let group = of(method)?;
-        let cells = vec![interval_cell(&group, NDCG5, reference), mse_cell(&group, reference)];
+        let mut cells = vec![interval_cell(&group, NDCG5, reference)];
+        cells.extend(knows_truth.then(|| mse_cell(&group, reference)));
         Some(method_row(method.to_string(), method, cells))
     };
+    let mut columns = vec![Column::new("nDCG@5", Format::Measure).best(Best::Largest)];
+    columns.extend(knows_truth.then(|| Column::new("MSE", Format::Measure).best(Best::Smallest)));
+    let mut notes =
+        vec![MARKS.to_string(), "± is half the 95 % interval over runs, which differ in the seed of training.".into()];
+    notes.extend(knows_truth.then(|| "MSE: mean squared error of estimated relevance over shown documents.".into()));
     let table = Table {
         name: "real".into(),
         caption: format!("nDCG@5 of {} rankers.", model.name()),
         label: "method".into(),
-        columns: vec![
-            Column::new("nDCG@5", Format::Measure).best(Best::Largest),
-            Column::new("MSE", Format::Measure).best(Best::Smallest),
-        ],
+        columns,
         rows: Method::ALL.into_iter().filter_map(row).collect(),
-        notes: vec![
-            MARKS.into(),
-            "± is half the 95 % interval over runs, which differ in the seed of training. MSE is that of estimated \
-             relevance, where the truth is known."
-                .into(),
-        ],
+        notes,
     };
     // prs is far off, and would squeeze the others together.
     let shown = Method::ALL.into_iter().filter(|method| *method != Method::Prs);
