@@ -1,7 +1,7 @@
 //! What the paper claims, held against our results: each claim with what it rests on, a p-value, and whether it holds.
 
 use super::group::SIGNIFICANCE;
-use super::{Condition, Group, LogKind, Method, NDCG5, Question, Results, Settings, Source};
+use super::{Group, LogKind, Method, NDCG5, Question, Results, Settings, Source};
 use crate::evaluate::{Measure, TTest, paired_t_test};
 use crate::network::Architecture;
 use crate::report::{Format, Verdict};
@@ -113,13 +113,9 @@ impl Claims<'_> {
         &self.results.settings.models
     }
 
-    fn group(&self, log: LogKind, method: Method, source: Source, model: &Architecture) -> Option<Group<'_>> {
-        self.results.group(&Condition { log, method, source, model: model.clone() })
-    }
-
     fn main_table(&self) -> Vec<Claim> {
         let (log, model) = (self.results.main_log(), &self.models()[0]);
-        let of = |method| self.group(log, method, Source::Known, model);
+        let of = |method| self.results.on(log, method, Source::Known, model);
         let Some(aware) = of(Method::USER_AWARE) else { return Vec::new() };
         let baselines = [Method::Production, Method::NAIVE, Method::IPS_PBM, Method::Prs, Method::STRAIGHTFORWARD];
         let above = |method: Method| {
@@ -196,11 +192,6 @@ impl Claims<'_> {
         .collect()
     }
 
-    fn at_size(&self, sessions: u64, method: Method, model: &Architecture) -> Option<Group<'_>> {
-        let log = LogKind::Simulated { clusters: self.results.settings.clusters, sessions };
-        self.group(log, method, Source::Known, model)
-    }
-
     fn sizes(&self) -> &[u64] {
         &self.results.settings.rq2.sessions
     }
@@ -208,8 +199,10 @@ impl Claims<'_> {
     fn above_at_sizes(&self, model: &Architecture, method: Method) -> Option<Vec<Part>> {
         let large = self.sizes().iter().filter(|&&size| size > LARGE_LOG && Settings::has_run(method, size));
         let part = |&sessions: &u64| {
-            let (aware, other) =
-                (self.at_size(sessions, Method::USER_AWARE, model)?, self.at_size(sessions, method, model)?);
+            let (aware, other) = (
+                self.results.at_size(sessions, Method::USER_AWARE, model)?,
+                self.results.at_size(sessions, method, model)?,
+            );
             Some(Part::ahead(at_sessions(sessions), aware.test(&other, NDCG5)?))
         };
         large.map(part).collect()
@@ -218,8 +211,8 @@ impl Claims<'_> {
     /// Tests, at the largest size, whether the gap to ideal is less than what counts as converged.
     fn converged(&self, model: &Architecture, method: Method) -> Option<Part> {
         let &sessions = self.sizes().last()?;
-        let ideal = self.group(self.results.main_log(), Method::Ideal, Source::Known, model)?.per_query(NDCG5);
-        let found = self.at_size(sessions, method, model)?.per_query(NDCG5);
+        let ideal = self.results.on(self.results.main_log(), Method::Ideal, Source::Known, model)?.per_query(NDCG5);
+        let found = self.results.at_size(sessions, method, model)?.per_query(NDCG5);
         let allowed: Vec<f64> = ideal.iter().map(|value| value - CONVERGED).collect();
         let test = paired_t_test(&found, &allowed)?;
         // One-sided: only being further away than allowed speaks against it.
@@ -231,7 +224,7 @@ impl Claims<'_> {
     /// Tests whole learning curves: each query's value, averaged over sizes.
     fn faster(&self, model: &Architecture) -> Option<Part> {
         let area = |method: Method| -> Option<Vec<f64>> {
-            let of_size = |&sessions: &u64| Some(self.at_size(sessions, method, model)?.per_query(NDCG5));
+            let of_size = |&sessions: &u64| Some(self.results.at_size(sessions, method, model)?.per_query(NDCG5));
             let curves: Vec<Vec<f64>> = self.sizes().iter().map(of_size).collect::<Option<_>>()?;
             Some(super::group::average(curves.iter().map(Vec::as_slice)))
         };
@@ -241,8 +234,10 @@ impl Claims<'_> {
 
     fn never_below(&self, model: &Architecture, method: Method) -> Option<Vec<Part>> {
         let part = |&sessions: &u64| {
-            let (smoothed, other) =
-                (self.at_size(sessions, Method::SMOOTHED, model)?, self.at_size(sessions, method, model)?);
+            let (smoothed, other) = (
+                self.results.at_size(sessions, Method::SMOOTHED, model)?,
+                self.results.at_size(sessions, method, model)?,
+            );
             Some(Part::not_behind(at_sessions(sessions), smoothed.test(&other, NDCG5)?))
         };
         self.sizes().iter().map(part).collect()
@@ -250,7 +245,7 @@ impl Claims<'_> {
 
     fn clusters(&self, clusters: usize) -> Option<Claim> {
         let log = LogKind::Simulated { clusters, sessions: self.results.settings.sessions() };
-        let of = |method: Method| self.group(log, method, Source::Known, &self.models()[0]);
+        let of = |method: Method| self.results.on(log, method, Source::Known, &self.models()[0]);
         let parts = self.ahead_of(of(Method::USER_AWARE)?, &self.baselines(), |method| of(*method))?;
         let text = format!("with {clusters} clusters of users user-aware is best");
         Some(Claim { question: Question::Rq3, text, against: None, of_the_paper: true, unit: NDCG5_NAME, parts })
@@ -258,17 +253,17 @@ impl Claims<'_> {
 
     fn estimated(&self, model: &Architecture) -> Option<Claim> {
         let (log, main) = (self.results.main_log(), self.results.settings.rq4.main);
-        let aware = self.group(log, Method::USER_AWARE, main, model)?;
+        let aware = self.results.on(log, Method::USER_AWARE, main, model)?;
         let mut parts =
-            self.ahead_of(aware.clone(), &self.baselines(), |method| self.group(log, *method, main, model))?;
-        let cpbm = self.group(log, Method::STRAIGHTFORWARD, Source::Cpbm, model)?;
+            self.ahead_of(aware.clone(), &self.baselines(), |method| self.results.on(log, *method, main, model))?;
+        let cpbm = self.results.on(log, Method::STRAIGHTFORWARD, Source::Cpbm, model)?;
         parts.push(Part::ahead("against cpbm", aware.test(&cpbm, NDCG5)?));
         let text = format!("{}: with estimated examination user-aware is best", model.name());
         Some(Claim { question: Question::Rq4, text, against: None, of_the_paper: true, unit: NDCG5_NAME, parts })
     }
 
     fn logged(&self) -> Option<Claim> {
-        let of = |method: &Method| self.group(LogKind::Logged, *method, Source::EM, &self.models()[0]);
+        let of = |method: &Method| self.results.on(LogKind::Logged, *method, Source::EM, &self.models()[0]);
         let baselines = [Method::NAIVE, Method::IPS_PBM, Method::Prs, Method::STRAIGHTFORWARD];
         let parts = self.ahead_of(of(&Method::USER_AWARE)?, &baselines, of)?;
         let text = "on a log of many users with few sessions user-aware is best".to_string();

@@ -59,6 +59,16 @@ impl Results {
         outcomes.map(|outcomes| Group { outcomes })
     }
 
+    /// The outcomes of a method on a log, with θ from a source.
+    pub(super) fn on(&self, log: LogKind, method: Method, source: Source, model: &Architecture) -> Option<Group<'_>> {
+        self.group(&Condition { log, method, source, model: model.clone() })
+    }
+
+    /// The outcomes of a method with known θ, on a log of so many sessions of the main table's users.
+    pub(super) fn at_size(&self, sessions: u64, method: Method, model: &Architecture) -> Option<Group<'_>> {
+        self.on(LogKind::Simulated { clusters: self.settings.clusters, sessions }, method, Source::Known, model)
+    }
+
     /// The log of the main table.
     pub fn main_log(&self) -> LogKind {
         LogKind::Simulated { clusters: self.settings.clusters, sessions: self.settings.sessions() }

@@ -1,6 +1,6 @@
 //! rq3: fewer and more kinds of users.
 
-use super::parts::{MARKS, THEIRS, comparisons, group, has_paper, interval_cell, method_row, paper_cell};
+use super::parts::{MARKS, THEIRS, comparisons, has_paper, interval_cell, method_row, paper_cell};
 use crate::experiment::{Claim, LogKind, Method, NDCG5, Results, Source, paper};
 use crate::network::Architecture;
 use crate::report::{Best, Block, Cell, Column, Format, Row, Section, Table};
@@ -38,7 +38,7 @@ fn row(results: &Results, model: &Architecture, method: Method) -> Option<Row> {
         // Grades and the production ranker do not depend on users.
         let clusters = if method.learns_from_clicks() { clusters } else { results.settings.clusters };
         let log = LogKind::Simulated { clusters, sessions: results.settings.sessions() };
-        group(results, log, method, Source::Known, model)
+        results.on(log, method, Source::Known, model)
     };
     let cell = |&clusters: &usize| {
         let aware = of(Method::USER_AWARE, clusters)?;

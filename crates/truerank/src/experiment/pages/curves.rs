@@ -1,7 +1,7 @@
 //! rq2: learning curves over sessions.
 
-use super::parts::{MARKS, band, comparisons, group, main_group, measure_cell, method_row, style};
-use crate::experiment::{Claim, Group, LogKind, Method, NDCG5, Results, Source};
+use super::parts::{MARKS, band, comparisons, main_group, measure_cell, method_row, style};
+use crate::experiment::{Claim, Method, NDCG5, Results};
 use crate::network::Architecture;
 use crate::report::{Axis, Best, Block, Cell, Chart, Column, Figure, Format, Lines, Point, Section, Series, Table};
 
@@ -29,11 +29,6 @@ pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
     })
 }
 
-fn at_size<'a>(results: &'a Results, sessions: u64, method: Method, model: &Architecture) -> Option<Group<'a>> {
-    let log = LogKind::Simulated { clusters: results.settings.clusters, sessions };
-    group(results, log, method, Source::Known, model)
-}
-
 /// A file name's part.
 fn slug(model: &Architecture) -> String {
     model.name().to_lowercase().replace([':', ','], "-")
@@ -43,7 +38,7 @@ fn figure(results: &Results, model: &Architecture) -> Option<Figure> {
     let sizes = &results.settings.rq2.sessions;
     let curve = |&method: &Method| {
         let point = |&sessions: &u64| {
-            let group = at_size(results, sessions, method, model)?;
+            let group = results.at_size(sessions, method, model)?;
             Some(Point { x: sessions as f64, y: group.mean(NDCG5), band: band(group.interval(NDCG5)) })
         };
         let points: Vec<Point> = sizes.iter().filter_map(point).collect();
@@ -76,9 +71,9 @@ fn table(results: &Results, model: &Architecture) -> Option<Table> {
         let cell = |&sessions: &u64| {
             let group = match method {
                 Method::Ideal => main_group(results, Method::Ideal, model),
-                _ => at_size(results, sessions, method, model),
+                _ => results.at_size(sessions, method, model),
             };
-            let aware = at_size(results, sessions, Method::USER_AWARE, model);
+            let aware = results.at_size(sessions, Method::USER_AWARE, model);
             let reference = aware.as_ref().filter(|_| method != Method::USER_AWARE);
             group.map_or_else(Cell::empty, |group| measure_cell(&group, NDCG5, reference))
         };

@@ -1,8 +1,8 @@
 //! rq4: examination estimated from clicks.
 
 use super::parts::{
-    MARKS, THEIRS, comparisons, examination_figure, group, interval_cell, main_group, main_worlds, method_row,
-    paper_cell, user_curves,
+    MARKS, THEIRS, comparisons, examination_figure, interval_cell, main_group, main_worlds, method_row, paper_cell,
+    user_curves,
 };
 use crate::experiment::{Claim, Group, Method, NDCG5, Results, Source, paper};
 use crate::network::Architecture;
@@ -41,7 +41,7 @@ fn entries(results: &Results) -> Vec<Entry> {
 
 fn methods_table(results: &Results) -> Option<Table> {
     let models = &results.settings.models;
-    let of = |method, source, model: &Architecture| group(results, results.main_log(), method, source, model);
+    let of = |method, source, model: &Architecture| results.on(results.main_log(), method, source, model);
     let row = |entry: Entry| {
         let cell = |model: &Architecture| {
             let aware = of(Method::USER_AWARE, results.settings.rq4.main, model)?;
@@ -79,7 +79,7 @@ fn sources_table(results: &Results) -> Option<Table> {
     let main = settings.rq4.main;
     let mut sources = vec![Source::Known, main.of_population(), main];
     sources.extend(settings.rq4.sources.iter().filter(|source| !sources.contains(source)).copied().collect::<Vec<_>>());
-    let of = |source, model: &Architecture| group(results, results.main_log(), Method::USER_AWARE, source, model);
+    let of = |source, model: &Architecture| results.on(results.main_log(), Method::USER_AWARE, source, model);
     let row = |source: Source| {
         let errors = errors(results, source);
         let error = |value: Option<f64>| value.map_or_else(Cell::empty, Cell::value);

@@ -2,7 +2,7 @@
 
 use crate::evaluate::{Interval, Measure};
 use crate::experiment::group::SIGNIFICANCE;
-use crate::experiment::{Claim, Group, LogKind, Method, NDCG5, Results, Source, WorldId};
+use crate::experiment::{Claim, Group, Method, NDCG5, Results, Source, WorldId};
 use crate::network::Architecture;
 use crate::propensity::Propensities;
 use crate::report::{
@@ -163,15 +163,5 @@ pub fn main_worlds(results: &Results) -> impl Iterator<Item = WorldId> {
 
 /// The groups of the main log with known θ.
 pub fn main_group<'a>(results: &'a Results, method: Method, model: &Architecture) -> Option<Group<'a>> {
-    group(results, results.main_log(), method, Source::Known, model)
-}
-
-pub fn group<'a>(
-    results: &'a Results,
-    log: LogKind,
-    method: Method,
-    source: Source,
-    model: &Architecture,
-) -> Option<Group<'a>> {
-    results.group(&crate::experiment::Condition { log, method, source, model: model.clone() })
+    results.on(results.main_log(), method, Source::Known, model)
 }

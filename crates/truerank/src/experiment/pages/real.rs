@@ -1,6 +1,6 @@
 //! The log of real users, or what stands for it.
 
-use super::parts::{MARKS, comparisons, dot, group, interval_cell, method_row, mse_cell};
+use super::parts::{MARKS, comparisons, dot, interval_cell, method_row, mse_cell};
 use crate::experiment::{Claim, Group, LogKind, Method, NDCG5, Results, Source, WorldId};
 use crate::propensity::mean_examined_position;
 use crate::ranker::Unmatched;
@@ -8,7 +8,7 @@ use crate::report::{Axis, Best, Block, Chart, Column, Dots, Figure, Format, Heat
 
 pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
     let model = results.settings.models.first()?;
-    let of = |method: Method| group(results, LogKind::Logged, method, Source::EM, model);
+    let of = |method: Method| results.on(LogKind::Logged, method, Source::EM, model);
     let aware = of(Method::USER_AWARE)?;
     let knows_truth = aware.mse().is_some();
     let row = |method: Method| {
