@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times truerank beside a peer in the same run, and prints the ratios as a Markdown table.
 
-    python benches/side_by_side.py [--quick] [reading simulating counting weights em mlp training]
+    python benches/side_by_side.py [--quick] [reading simulating counting text weights em mlp training]
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-SUBJECTS = ["reading", "simulating", "weights", "counting", "em", "mlp", "training"]
+SUBJECTS = ["reading", "simulating", "weights", "counting", "text", "em", "mlp", "training"]
 MODULES = ["numpy", "pandas", "sklearn", "pyarrow", "duckdb", "polars", "torch"]
 
 
@@ -80,7 +80,7 @@ def main():
             module = importlib.import_module(f"rows.{subject}")
             results += [setup.measure(row) for row in module.rows(setup)]
     day = datetime.date.today().isoformat()
-    print_table(results, f"{day}, {os.cpu_count()} cores, {arguments.threads} threads", arguments.quick)
+    print_table(results, f"{day}, {os.cpu_count()} cores, {arguments.threads} threads", arguments.quick, setup.remarks)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import statistics
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
 
@@ -43,6 +43,7 @@ class Setup:
     quick: bool
     threads: int
     repeats: int | None
+    remarks: list = field(default_factory=list)
 
     def pick(self, full, quick):
         return quick if self.quick else full
@@ -86,7 +87,7 @@ def spell(duration):
     return f"{duration * 1000:.1f} ms" if duration < 1 else f"{duration:.2f} s"
 
 
-def print_table(results, circumstances, quick):
+def print_table(results, circumstances, quick, remarks=()):
     """The ratio is the peer's time over ours: above 1 we are faster."""
     print(f"Measured {circumstances}; ratio = the peer's time / ours, median of the turns (least–most).")
     print("A peer marked ≥ was stopped before it reached the goal.\n")
@@ -101,3 +102,5 @@ def print_table(results, circumstances, quick):
         spread = f"{min(ratios):.2f}–{max(ratios):.2f}"
         cells = [row.work, row.peer, ours, bound + theirs, f"{bound}{statistics.median(ratios):.2f}", spread, row.target]
         print(f"| {' | '.join(cells)} |")
+    for remark in remarks:
+        print(f"\n{remark}")

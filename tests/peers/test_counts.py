@@ -1,5 +1,7 @@
 """The log and its counts: pyarrow reads them, and pandas counts the same."""
 
+import json
+
 import pandas as pd
 import pytest
 from conftest import SESSIONS, truerank
@@ -74,3 +76,60 @@ def test_other_names_extra_columns_and_any_order(moving_log, tmp_path):
     truerank("count", path, *names, "-o", tmp_path / "counts")
     # In CSV every id is text, and stays text.
     assert_same_counts(log.astype({"user": str, "query": str, "doc": str}), tmp_path / "counts")
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "ndjson.gz", "json"])
+def test_counts_of_json(awkward, ending, tmp_path):
+    path = tmp_path / f"awkward.{ending}"
+    awkward.to_json(path, orient="records", lines=ending != "json", force_ascii=False)
+    truerank("count", path, "-o", tmp_path / "counts")
+    assert_same_counts(awkward, tmp_path / "counts")
+
+
+@pytest.fixture
+def pages(awkward):
+    """One row per result page, its documents and clicks as lists."""
+    ordered = awkward.sort_values(["session", "position"])
+    keys = ["session", "user", "query"]
+    return ordered.groupby(keys, as_index=False).agg(docs=("doc", list), positions=("position", list), clicks=("click", list))
+
+
+@pytest.mark.parametrize("ending", ["parquet", "jsonl.gz", "csv", "tsv.gz"])
+@pytest.mark.parametrize("clicks", ["flags", "docs", "positions"])
+def test_counts_of_result_pages(awkward, pages, ending, clicks, tmp_path):
+    if clicks != "flags":
+        rows = zip(pages["docs" if clicks == "docs" else "positions"], pages["clicks"])
+        pages["clicks"] = [[value for value, click in zip(values, flags) if click] for values, flags in rows]
+    path = tmp_path / f"pages.{ending}"
+    if ending == "parquet":
+        pages.to_parquet(path)
+    elif "json" in ending:
+        pages.to_json(path, orient="records", lines=True, force_ascii=False)
+    else:
+        lists = ["docs", "positions", "clicks"]
+        pages[lists] = pages[lists].map(lambda values: json.dumps(values, ensure_ascii=False))
+        pages.to_csv(path, index=False, sep="\t" if "tsv" in ending else ",")
+    truerank("count", path, "-o", tmp_path / "counts")
+    assert_same_counts(awkward, tmp_path / "counts")
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times_of_parquet_choose_pages(moving_log, unit, tmp_path):
+    log = read_parquet(moving_log)
+    log["click"] = log["click"].astype(int)
+    start = pd.Timestamp("2024-03-01T00:00:00Z")
+    log["time"] = (start + pd.to_timedelta(log["session"].astype("int64"), unit="min")).dt.as_unit(unit)
+    path = tmp_path / "timed.parquet"
+    log.to_parquet(path)
+    middle = log["time"].median().floor("min")
+    truerank("count", path, "--until", middle.isoformat(), "-o", tmp_path / "counts")
+    assert_same_counts(log[log["time"] < middle], tmp_path / "counts")
+
+
+def test_mixed_ids_meet_by_their_text(awkward, tmp_path):
+    log = awkward.assign(user=awkward["session"].str.len(), doc=awkward["position"])
+    halves = log[: len(log) // 2], log[len(log) // 2 :]
+    halves[0].to_parquet(tmp_path / "a.parquet")
+    halves[1].astype({"user": str, "doc": str}).to_json(tmp_path / "b.jsonl", orient="records", lines=True)
+    truerank("count", tmp_path / "a.parquet", tmp_path / "b.jsonl", "-o", tmp_path / "counts")
+    assert_same_counts(log.astype({"user": str, "doc": str}), tmp_path / "counts")

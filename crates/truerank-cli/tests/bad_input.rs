@@ -74,7 +74,7 @@ fn bad_logs() {
     sandbox.write("empty.csv", "");
     sandbox.write("empty.parquet", "");
     sandbox.write("header.csv", HEADER);
-    sandbox.write("no-position.csv", "session,user,query,doc,rank,click\n1,u,q,d,1,1\n");
+    sandbox.write("no-position.csv", "session,user,query,doc,level,click\n1,u,q,d,1,1\n");
     sandbox.write("zeros.csv", [0; 4096]);
     sandbox.write("zeros.parquet", [0; 4096]);
     sandbox.write("late-zeros.csv", [format!("{HEADER}1,u,q,d,1,1\n").as_bytes(), &[0; 512]].concat());
@@ -117,18 +117,18 @@ fn bad_logs() {
             ("count zeros.parquet -o OUT-counts", &["zeros.parquet: is not a complete Parquet file"]),
             ("count late-zeros.csv -o OUT-counts", &["late-zeros.csv:3: holds a NUL byte"]),
             ("count latin1.csv -o OUT-counts", &["latin1.csv:2: byte 0xe9 is not UTF-8 text; convert the file"]),
-            ("count log.json -o OUT-counts", &["log.json: ", ".parquet, .csv or .tsv"]),
+            ("count log.json -o OUT-counts", &["log.json:1: holds no JSON object at its beginning"]),
             ("count short.csv.gz -o OUT-counts", &["short.csv.gz: the gzip data is truncated or damaged"]),
             ("count short.parquet -o OUT-counts", &["short.parquet: is not a complete Parquet file"]),
             ("count nowhere.csv -o OUT-counts", &["nowhere.csv: no such file or folder"]),
-            ("count data -o OUT-counts", &["data: is a folder, but a log is a file"]),
+            ("count data -o OUT-counts", &["data: is a folder without log files, but", ".jsonl"]),
             ("count clicks.csv nowhere.csv -o OUT-counts", &["nowhere.csv: no such file or folder"]),
             ("count clicks.csv --column who=client -o OUT-counts", &["no field 'who'", "session, user, query, doc"]),
             (
                 "count clicks.csv --column user -o OUT-counts",
                 &["--column is 'user', but should look like user=client_id"],
             ),
-            ("count data/train.txt -o OUT-counts", &["data/train.txt: ", ".parquet, .csv or .tsv"]),
+            ("count data/train.txt -o OUT-counts", &["data/train.txt: ", ".parquet, .csv, .tsv", "--format"]),
             ("count relevance.parquet -o OUT-counts", &["relevance.parquet: has no column 'session'"]),
         ],
     );
@@ -400,7 +400,7 @@ fn prepared_for_propensity() -> Sandbox {
     let apart = "1,u,q,a,1,1\n1,u,q,b,2,1\n1,u,q,c,3,1\n2,u,q,b,1,1\n2,u,q,a,2,0\n2,u,q,c,3,1\n";
     sandbox.write("apart.csv", format!("{HEADER}{apart}"));
     sandbox.run("count apart.csv -o apart");
-    let swapped = "1,U,q,d,1,1\n1,U,q,e,2,1\n2,U,q,e,1,1\n2,U,q,d,2,1\n".replace('U', "\"u\nv\"");
+    let swapped = "1,U,q,d,1,1\n1,U,q,e,2,1\n2,U,q,e,1,1\n2,U,q,d,2,0\n".replace('U', "\"u\nv\"");
     sandbox.write("lines.csv", format!("{HEADER}{swapped}"));
     sandbox.run("count lines.csv -o lines");
     sandbox.write("other.txt", "1 qid:77 1:1 2:1\n0 qid:77 1:0 2:0\n");

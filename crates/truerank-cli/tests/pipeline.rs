@@ -87,7 +87,8 @@ fn a_program_can_read_every_summary() {
     let keys = ["sessions", "impressions", "clicks", "click_rate", "examination", "output", "propensities"];
     has_keys(&simulated, &keys);
     let counted = sandbox.json(&format!("{COUNT} --json --patterns"));
-    let keys = ["impressions", "clicks", "sessions", "queries", "documents", "users", "cells", "patterns"];
+    let mut keys = vec!["impressions", "clicks", "sessions", "queries", "documents", "users", "cells", "patterns"];
+    keys.extend(["rows_left_out", "rows_left_out_by_kind", "remarks"]);
     has_keys(&counted, &keys);
     assert_eq!(["sessions", "impressions", "clicks"].map(|key| simulated[key] == counted[key]), [true; 3]);
     let weights = sandbox.json(&format!("{RELEVANCE} --json"));

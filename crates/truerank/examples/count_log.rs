@@ -1,33 +1,50 @@
 //! Times counting: reads the logs given as arguments into counts, and prints rows, seconds and cells.
-//! With `--make ROWS PATH` it first writes a log to count.
+//! With `--make ROWS PATH` it first writes a log to count; with `--make-text` one whose ids are texts.
+//! With `--once` it counts once instead of three times.
 
 use std::path::PathBuf;
 use std::time::Instant;
 
 use truerank::counts::{CountOptions, count_files};
-use truerank::ids::Ids;
-use truerank::log::{Columns, Impression, Log, write_log};
+use truerank::ids::{Ids, Texts};
+use truerank::log::{Impression, Log, ReadOptions, write_log};
 use truerank::progress::Silent;
 
 fn main() -> truerank::Result<()> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.first().is_some_and(|a| a == "--make") {
+    if arguments.first().is_some_and(|a| a.starts_with("--make")) {
         let rows = arguments[1].parse().expect("the number of rows");
         let path = PathBuf::from(&arguments[2]);
-        let log = make(rows);
+        let mut log = make(rows);
+        if arguments[0] == "--make-text" {
+            log.users = named("client-", &log.users);
+            log.queries = named("buy a red bicycle of size ", &log.queries);
+            log.docs = named("https://example.org/product/", &log.docs);
+        }
         let start = Instant::now();
         write_log(&log, &path)?;
         println!("{rows} rows written in {:.3} s", start.elapsed().as_secs_f64());
         arguments.drain(..2);
     }
+    let is_once = arguments.first().is_some_and(|a| a == "--once");
+    if is_once {
+        arguments.remove(0);
+    }
     let paths: Vec<PathBuf> = arguments.iter().map(PathBuf::from).collect();
-    for _ in 0..3 {
+    for _ in 0..if is_once { 1 } else { 3 } {
         let start = Instant::now();
-        let (counts, summary) = count_files(&paths, &Columns::default(), CountOptions::default(), &Silent)?;
+        let (counts, summary) = count_files(&paths, &ReadOptions::new(), CountOptions::default(), &Silent)?;
         let seconds = start.elapsed().as_secs_f64();
         println!("{} rows, {seconds:.3} s, {} cells, {} sessions", summary.rows, counts.cells.len(), summary.sessions);
     }
     Ok(())
+}
+
+/// The ids as texts with this in front.
+fn named(prefix: &str, ids: &Ids) -> Ids {
+    let mut texts = Texts::default();
+    (0..ids.len()).for_each(|i| texts.push(&format!("{prefix}{}", ids.name(i))));
+    Ids::Texts(texts)
 }
 
 /// Pages of ten of each query's thirty documents, in one of several orders; queries and users differ in traffic.

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
+use parquet::arrow::ArrowWriter;
 use proptest::prelude::*;
 use truerank::counts::{CountOptions, Counts, count_files, count_log};
 use truerank::ids::{Ids, Texts};
-use truerank::log::{Columns, Impression, Log, LogWriter, read_log, write_log};
+use truerank::log::{BadKind, Columns, Impression, Log, LogWriter, OnBadRow, ReadOptions, read_log, write_log};
 use truerank::progress::Silent;
 
 const PATTERNS: CountOptions = CountOptions { patterns: true };
@@ -47,6 +50,8 @@ prop_compose! {
                 }
             }
         }
+        // A log of clicks alone is refused.
+        impressions[0].click = false;
         shuffle(&mut impressions, order);
         let [users, queries, docs] = kinds.map(|text| if text { odd_names() } else { odd_integers() });
         Log { users, queries, docs, impressions }
@@ -132,7 +137,7 @@ fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
 }
 
 fn count(paths: &[PathBuf]) -> truerank::Result<Counts> {
-    count_files(paths, &Columns::default(), PATTERNS, &Silent).map(|(counts, _)| counts)
+    count_files(paths, &ReadOptions::new(), PATTERNS, &Silent).map(|(counts, _)| counts)
 }
 
 /// The log with all ids as text, as a text file has them.
@@ -257,7 +262,7 @@ fn many_row_groups_are_the_same_on_any_number_of_threads_and_calls() {
             });
             assert!(std::fs::read(path(threads)).unwrap() == std::fs::read(path(1)).unwrap());
         }
-        let read = read_log(&[path(1)], &Columns::default()).unwrap();
+        let read = read_log(&[path(1)], &ReadOptions::new()).unwrap();
         assert_eq!(read.impressions.len(), log.impressions.len());
         let in_order = read.impressions.iter().zip(&log.impressions);
         assert!(in_order.into_iter().all(|(a, b)| a.session == b.session && a.position == b.position));
@@ -283,7 +288,7 @@ fn bad_text_gives_one_line_with_its_place() {
         (HEADER, "clicks.csv: holds no impressions, only a header"),
         (
             "s,user,query,doc,position,click\n",
-            "clicks.csv: has no column 'session', but a log needs one; it has s, user",
+            "clicks.csv: has no column 'session', but impressions must say which were shown together; it has s, user",
         ),
         ("H1,u,q,d,0,1\n", "clicks.csv:2: position is 0, but positions start at 1"),
         ("H1,u,q,d,2024-01-02,1\n", "clicks.csv:2: position is 2024-01-02, but positions are whole numbers from 1"),
@@ -384,6 +389,55 @@ fn integer_and_text_files_meet_by_the_text_of_ids() {
     assert!(matches!(counts.docs, Ids::Texts(_)));
 }
 
+/// Columns that may miss values, as tables of others have them.
+fn table_with_bad_rows(path: &Path) {
+    let texts = |values: Vec<Option<&str>>| Arc::new(StringArray::from(values)) as ArrayRef;
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("session", Arc::new(Int64Array::from(vec![1, 1, 1, 2, 2, 2, 3]))),
+        ("user", texts(vec![Some("u"), Some("u"), Some("w"), Some("v"), None, Some(""), Some("v")])),
+        ("query", texts(vec![Some("q"); 7])),
+        ("doc", Arc::new(Int64Array::from(vec![1, 2, 3, 1, 2, 3, 1]))),
+        ("position", Arc::new(Float64Array::from(vec![1.0, 2.0, 0.5, 1.0, 2.0, 3.0, -1.0]))),
+        ("click", Arc::new(BooleanArray::from(vec![true, false, true, false, true, true, true]))),
+    ];
+    let batch =
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, column)| (name, column, true)))
+            .unwrap();
+    let mut writer = ArrowWriter::try_new(std::fs::File::create(path).unwrap(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.close().unwrap();
+}
+
+#[test]
+fn bad_rows_of_parquet_are_refused_or_left_out_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, kept) = (folder.path().join("a.parquet"), folder.path().join("kept.txt"));
+    table_with_bad_rows(&path);
+    let paths = [path];
+    let error = count(&paths).unwrap_err().to_string();
+    assert!(error.ends_with("a.parquet: row 3: position is 0.5, but positions are whole numbers from 1"), "{error}");
+    let options = ReadOptions::new().on_bad_row(OnBadRow::Quarantine(kept.clone()));
+    let (counts, summary) = count_files(&paths, &options, PATTERNS, &Silent).unwrap();
+    assert_eq!((summary.rows, counts.click_count(), summary.sessions), (3, 1, 2));
+    // A user who stands in bad rows only is none.
+    assert_eq!((counts.users.len(), summary.bad_rows.count), (2, 4));
+    assert_eq!(summary.bad_rows.by_kind, [(BadKind::Missing, 2), (BadKind::Position, 2)]);
+    let lines = std::fs::read_to_string(kept).unwrap();
+    let row = r#"{"session":1,"user":"w","query":"q","doc":3,"position":0.5,"click":true}"#;
+    assert!(lines.lines().next().unwrap().ends_with(&format!("\t{row}")), "{lines}");
+}
+
+#[test]
+fn pages_are_described_while_they_are_counted() {
+    let ids = Ids::numbered(3);
+    let impressions =
+        vec![row(5, 0, 0, 0, 1), row(5, 0, 0, 1, 3), row(6, 0, 0, 2, 2), row(5, 1, 1, 0, 1), row(5, 1, 1, 1, 1)];
+    let log = Log { users: ids.clone(), queries: ids.clone(), docs: ids, impressions };
+    let pages = count_log(&log, PATTERNS).unwrap().1.pages;
+    assert_eq!((pages.pages, pages.longest, pages.shown, pages.without_clicks), (3, 2, 5, 3));
+    assert_eq!((pages.with_gaps, pages.not_from_one, pages.with_shared_positions, pages.of_one_doc), (1, 1, 1, 1));
+}
+
 #[test]
 fn damaged_counts_are_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -428,7 +482,7 @@ fn a_real_log_is_counted() {
     for (field, name) in [("session", "serp"), ("position", "rank"), ("click", "clicked")] {
         columns.map(field, name).unwrap();
     }
-    let (counts, summary) = count_files(&[path], &columns, PATTERNS, &Silent).unwrap();
+    let (counts, summary) = count_files(&[path], &ReadOptions::new().columns(columns), PATTERNS, &Silent).unwrap();
     assert_eq!((summary.sessions, summary.rows, counts.click_count()), (410, 10_088, 2_646));
     assert_eq!(counts.users.len(), 61);
     let at = |position| counts.cells.iter().filter(move |cell| cell.position == position);

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
-use serde_json::json;
-use truerank::counts::{CountOptions, count_files, is_counts_file};
+use anyhow::Result;
+use serde_json::{Value, json};
+use truerank::counts::{CountOptions, LogSummary, is_counts_file};
 use truerank::files::check_folder;
-use truerank::log::Columns;
 
+use super::log_arguments::LogArguments;
 use crate::output::{Table, print, print_json, thousands};
 use crate::progress::Shown;
 
@@ -15,21 +15,20 @@ use crate::progress::Shown;
 #[derive(clap::Args)]
 #[command(after_help = "\
 A log has one row per shown document, in columns session, user, query, doc,
-position (from 1) and click (0 or 1). Other columns are ignored, and rows may
-stand in any order.
+position (from 1) and click (0 or 1); or one row per result page, with lists of
+docs and clicks. Other columns are ignored, and rows may stand in any order.
+What was shown and not clicked must be in it.
 
 Examples:
   truerank count clicks.parquet -o counts/
   truerank count clicks.parquet --patterns -o counts/      (for the PRS loss)
-  truerank count monday.csv.gz tuesday.csv.gz --column user=client_id -o counts/")]
+  truerank count 'logs/*.csv.gz' --column user=client_id -o counts/
+  truerank count searches.jsonl --column session=user+search -o counts/
+  truerank count logs/ --from 2024-03-01 --on-bad-row skip -o counts/
+  zcat clicks.gz | truerank count - --format tsv -o counts/")]
 pub struct Count {
-    /// Log files: .parquet, .csv or .tsv, text also .gz or .zst
-    #[arg(required = true, value_name = "LOG")]
-    logs: Vec<PathBuf>,
-
-    /// Another name for a column, such as user=client_id
-    #[arg(long, value_name = "FIELD=NAME")]
-    column: Vec<String>,
+    #[command(flatten)]
+    log: LogArguments,
 
     /// Also count which clicks occur together; the PRS loss needs it
     #[arg(long)]
@@ -45,11 +44,11 @@ pub struct Count {
 }
 
 impl Count {
-    pub fn run(self, progress: &Shown) -> Result<()> {
-        let columns = parse_columns(&self.column)?;
+    pub fn run(mut self, progress: &Shown) -> Result<()> {
+        self.log.keep_bad_rows_beside(&self.output);
+        self.log.options()?;
         check_folder(&self.output, is_counts_file)?;
-        let options = CountOptions { patterns: self.patterns };
-        let (counts, summary) = count_files(&self.logs, &columns, options, progress)?;
+        let (counts, summary) = self.log.count(CountOptions { patterns: self.patterns }, progress)?;
         counts.write(&self.output)?;
         progress.finish();
         let clicks: u64 = counts.cells.iter().map(|cell| cell.clicks).sum();
@@ -66,9 +65,11 @@ impl Count {
             ("cells", counts.cells.len() as u64),
         ];
         totals.extend(patterns.map(|count| ("patterns", count)));
+        let left_out = Some(summary.bad_rows.count).filter(|&count| count > 0 || self.json);
+        totals.extend(left_out.map(|count| ("rows left out", count)));
         if self.json {
-            let totals = totals.into_iter().map(|(name, value)| (name.to_string(), json!(value)));
-            return print_json(&serde_json::Value::Object(totals.collect()));
+            let totals = totals.into_iter().map(|(name, value)| (name.replace(' ', "_"), json!(value)));
+            return print_json(&Value::Object(totals.chain(details(&summary)).collect()));
         }
         let mut table = Table::default();
         totals.into_iter().for_each(|(name, value)| table.row([name.to_string(), thousands(value)]));
@@ -76,14 +77,11 @@ impl Count {
     }
 }
 
-/// The column names that `FIELD=NAME` arguments give.
-pub fn parse_columns(arguments: &[String]) -> Result<Columns> {
-    let mut columns = Columns::default();
-    for argument in arguments {
-        let (field, name) = argument
-            .split_once('=')
-            .with_context(|| format!("--column is '{argument}', but should look like user=client_id"))?;
-        columns.map(field, name)?;
-    }
-    Ok(columns)
+/// What was left out by kind, and all that a user should know.
+fn details(summary: &LogSummary) -> [(String, Value); 2] {
+    let by_kind = summary.bad_rows.by_kind.iter().map(|(kind, count)| (kind.to_string(), json!(count)));
+    [
+        ("rows_left_out_by_kind".to_string(), Value::Object(by_kind.collect())),
+        ("remarks".to_string(), json!(summary.remarks())),
+    ]
 }

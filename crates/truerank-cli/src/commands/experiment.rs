@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use truerank::data::Preset;
 use truerank::experiment::{Question, Results, Settings, Store};
+use truerank::log::split_mapping;
 use truerank::network::Architecture;
 
 use super::findings::{to_json, to_text};
@@ -162,9 +163,7 @@ impl Experiment {
         set(&mut settings.models, some(&self.model));
         set(&mut settings.real.log, some(&self.log));
         for column in &self.column {
-            let (field, name) = column
-                .split_once('=')
-                .with_context(|| format!("--column is '{column}', but should be like user=client_id"))?;
+            let (field, name) = split_mapping(column)?;
             settings.real.columns.insert(field.to_string(), name.to_string());
         }
         Ok(settings)

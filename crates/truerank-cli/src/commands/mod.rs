@@ -9,6 +9,7 @@ pub mod evaluate;
 pub mod experiment;
 mod findings;
 pub mod generate;
+mod log_arguments;
 pub mod propensity;
 mod propensity_report;
 pub mod relevance;

@@ -1,12 +1,12 @@
 //! Counts log files and logs in memory.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::counter::{ConflictKind, Counter, NamedConflict};
+use super::conflict::{locate, report};
+use super::counter::Counter;
 use super::model::Counts;
-use crate::error::Place;
-use crate::log::{Columns, IdColumn, Log, Rows, Source, for_each_rows};
+use super::summary::LogSummary;
+use crate::log::{BadKind, Log, ReadOptions, for_each_rows};
 use crate::progress::Progress;
 use crate::{Error, Result};
 
@@ -17,34 +17,53 @@ pub struct CountOptions {
     pub patterns: bool,
 }
 
-/// How large a counted log was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LogSummary {
-    /// Impressions.
-    pub rows: u64,
-    /// Files.
-    pub files: u64,
-    /// Result pages: sessions of a query.
-    pub sessions: u64,
-}
-
 /// Counts the impressions in log files, in one pass on all threads.
 ///
-/// Several files are one log: their ids meet by their text. See [`Counter`] for what is a session.
+/// `paths` may be patterns (`logs/*.csv`), folders, and `-` for standard input. Several files are one log: their ids
+/// meet by their text. See [`Counter`] for what is a session.
 pub fn count_files(
     paths: &[PathBuf],
-    columns: &Columns,
-    options: CountOptions,
+    options: &ReadOptions,
+    what: CountOptions,
     progress: &dyn Progress,
 ) -> Result<(Counts, LogSummary)> {
-    let counter = Counter::new().patterns(options.patterns);
-    for_each_rows(paths, columns, progress, |_, _, rows| counter.add_rows(rows))?;
+    let counter = Counter::new().patterns(what.patterns).reading(options);
+    let reading = for_each_rows(paths, options, progress, |piece| counter.add_rows(piece.rows))?;
     let rows = counter.rows();
     progress.begin("counting", rows);
-    let counts = counter.count().map_err(|conflict| locate(paths, columns, &conflict))?;
+    let counted = counter.count().map_err(|conflict| locate(&reading.files, options, &conflict))?;
+    let mut bad = reading.bad;
+    let left_out =
+        [(BadKind::RepeatedDoc, counted.pages.repeated_docs_dropped), (BadKind::TwoUsers, counted.of_two_users)];
+    report(&reading.files, options, &counted.conflicts, &mut bad, left_out)?;
     progress.advance(rows);
-    let summary = LogSummary { rows, files: paths.len() as u64, sessions: counts.session_count() };
-    Ok((counts, summary))
+    check_clicks(&reading.files, &counted.counts)?;
+    let summary = LogSummary {
+        rows: rows - counted.outside - left_out.iter().map(|(_, count)| count).sum::<u64>(),
+        files: reading.files.len() as u64,
+        sessions: counted.counts.session_count(),
+        bad_rows: bad.finish()?,
+        rows_outside: counted.outside,
+        columns: reading.columns,
+        anonymous: reading.anonymous,
+        pages: counted.pages,
+        notes: reading.notes,
+    };
+    Ok((counted.counts, summary))
+}
+
+/// A log in which all is clicked is a log of clicks, and one in which nothing is left has nothing to say.
+fn check_clicks(files: &[PathBuf], counts: &Counts) -> Result<()> {
+    let (clicks, impressions) = (counts.click_count(), counts.impression_count());
+    if impressions == 0 {
+        return Err(Error::input(&files[0], "has no result page in the time that is asked for, or all are left out"));
+    }
+    if clicks == impressions {
+        let finding = "holds clicks alone: every row is clicked, but what people look at is learned from what was shown and \
+                       not clicked; log every result of a page, with click 0 where there was none";
+        return Err(Error::input(&files[0], finding));
+    }
+    Ok(())
 }
 
 /// Counts a log in memory.
@@ -52,66 +71,7 @@ pub fn count_log(log: &Log, options: CountOptions) -> Result<(Counts, LogSummary
     let counter = Counter::new().patterns(options.patterns);
     counter.add(log.block())?;
     let rows = counter.rows();
-    let counts = counter.finish()?;
-    let summary = LogSummary { rows, files: 0, sessions: counts.session_count() };
-    Ok((counts, summary))
-}
-
-/// The error for a contradiction, at the row that brings it in. Reads the files again, in order: only bad logs pay.
-fn locate(paths: &[PathBuf], columns: &Columns, conflict: &NamedConflict) -> Error {
-    let mut search = Search { conflict, seen: HashMap::new() };
-    for path in paths {
-        match search.in_file(path, columns) {
-            Ok(Some((place, session))) => return place.error(conflict.describe(Some(&session))),
-            Ok(None) => {}
-            Err(error) => return error,
-        }
-    }
-    // Only if the files changed in between.
-    Error::parameter(conflict.describe(None))
-}
-
-/// Looks for the row that contradicts an earlier one.
-struct Search<'a> {
-    conflict: &'a NamedConflict,
-    /// What the rows so far said: documents, or users, of the page.
-    seen: HashMap<String, usize>,
-}
-
-impl Search<'_> {
-    fn in_file(&mut self, path: &Path, columns: &Columns) -> Result<Option<(Place, String)>> {
-        let source = Source::open(path, columns)?;
-        for chunk in 0..source.chunk_count() {
-            let mut before = 0;
-            let mut found = None;
-            source.read(chunk, &mut |rows| {
-                found = found.or_else(|| self.in_rows(&rows).map(|row| before + row));
-                before += rows.len();
-            })?;
-            if let Some(row) = found {
-                return source.locate(chunk, row).map(Some);
-            }
-        }
-        Ok(None)
-    }
-
-    fn in_rows(&mut self, rows: &Rows) -> Option<usize> {
-        let query = &self.conflict.query;
-        let mut on_page =
-            (0..rows.len()).filter(|&i| rows.sessions[i] == self.conflict.session && name(&rows.queries, i) == *query);
-        on_page.find(|&i| match &self.conflict.kind {
-            ConflictKind::Doc(doc) => {
-                let this = name(&rows.docs, i);
-                this == *doc && self.seen.insert(this, i).is_some()
-            }
-            ConflictKind::Users(..) => {
-                self.seen.insert(name(&rows.users, i), i);
-                self.seen.len() > 1
-            }
-        })
-    }
-}
-
-fn name(column: &IdColumn, row: usize) -> String {
-    column.name(column.codes[row]).into_owned()
+    let counted = counter.count().map_err(|conflict| Error::parameter(conflict.describe(None)))?;
+    let sessions = counted.counts.session_count();
+    Ok((counted.counts, LogSummary { rows, sessions, pages: counted.pages, ..LogSummary::default() }))
 }

@@ -9,11 +9,14 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use super::assemble::assemble;
+use super::compact::compact;
+use super::conflict::{Conflict, NamedConflict};
 use super::model::Counts;
 use super::numbering::{Numbers, SharedIds};
-use super::partition::{Clash, Conflict, Part, count_partition};
+use super::partition::{Part, Rules, count_partition};
+use super::summary::PageSummary;
 use crate::ids::Ids;
-use crate::log::{Block, IdColumn, OTHER, Rows};
+use crate::log::{Block, IdColumn, OTHER, ReadOptions, Rows};
 use crate::{Error, Result};
 
 /// Enough to keep many cores busy and each partition's sorting in cache.
@@ -44,7 +47,7 @@ const ROWS: usize = 1 << 18;
 /// ```
 #[derive(Default)]
 pub struct Counter {
-    patterns: bool,
+    rules: Rules,
     users: SharedIds,
     queries: SharedIds,
     docs: SharedIds,
@@ -75,6 +78,20 @@ pub(super) struct Row {
 pub(super) struct Piece {
     pub runs: Vec<Run>,
     pub rows: Vec<Row>,
+    /// The earliest time of each run; empty where times do not matter.
+    pub times: Vec<i64>,
+}
+
+/// Counts, and what was seen on the way.
+pub(super) struct Counted {
+    pub counts: Counts,
+    pub pages: PageSummary,
+    /// Rows on pages outside of the time that is asked for.
+    pub outside: u64,
+    /// Contradictions that were settled by leaving rows out, sorted.
+    pub conflicts: Vec<NamedConflict>,
+    /// Rows that were left out on pages of two users.
+    pub of_two_users: u64,
 }
 
 /// The numbers of all ids.
@@ -92,7 +109,15 @@ impl Counter {
 
     /// Whether to count click patterns too. Default: no.
     pub fn patterns(mut self, patterns: bool) -> Self {
-        self.patterns = patterns;
+        self.rules.patterns = patterns;
+        self
+    }
+
+    /// Counts as the options for reading say: contradictions are an error or left out, and pages may have to lie in a
+    /// range of time.
+    pub(super) fn reading(mut self, options: &ReadOptions) -> Self {
+        self.rules.settles = options.skips();
+        self.rules.range = options.has_range().then(|| options.clone());
         self
     }
 
@@ -125,78 +150,37 @@ impl Counter {
 
     /// The counts of all that was added.
     pub fn finish(self) -> Result<Counts> {
-        self.count().map_err(|conflict| Error::parameter(conflict.describe(None)))
+        self.count().map(|counted| counted.counts).map_err(|conflict| Error::parameter(conflict.describe(None)))
     }
 
     /// The counts, or what contradicts itself in the log.
-    pub(super) fn count(self) -> Result<Counts, NamedConflict> {
+    pub(super) fn count(self) -> Result<Counted, NamedConflict> {
         let ((users, user_numbers), ((queries, query_numbers), (docs, doc_numbers))) = rayon::join(
             || self.users.into_numbers(),
             || rayon::join(|| self.queries.into_numbers(), || self.docs.into_numbers()),
         );
         let numbers = AllNumbers { users: user_numbers, queries: query_numbers, docs: doc_numbers };
         let partitions = self.partitions.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let patterns = self.patterns;
-        let parts: Vec<Result<Part, Conflict>> = partitions
-            .into_par_iter()
-            .with_max_len(1)
-            .map(|pieces| count_partition(pieces, &numbers, patterns))
-            .collect();
+        let rules = &self.rules;
+        let parts: Vec<Result<Part, Conflict>> =
+            partitions.into_par_iter().with_max_len(1).map(|pieces| count_partition(pieces, &numbers, rules)).collect();
         // The first in the order of the ids, so that the message does not depend on the order of rows.
         if let Some(conflict) = parts.iter().filter_map(|part| part.as_ref().err()).min() {
             return Err(NamedConflict::new(conflict, &users, &queries, &docs));
         }
         let parts: Vec<Part> = parts.into_iter().flatten().collect();
-        let (cells, sessions, patterns) = assemble(parts, queries.len(), patterns);
-        Ok(Counts { queries, docs, users, cells, sessions, patterns })
-    }
-}
-
-/// A contradiction in a log, with the names of what it is about.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct NamedConflict {
-    pub session: u64,
-    pub query: String,
-    pub kind: ConflictKind,
-}
-
-/// What contradicts itself.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum ConflictKind {
-    /// A document is shown twice on one page.
-    Doc(String),
-    /// A page belongs to two users.
-    Users(String, String),
-}
-
-impl NamedConflict {
-    fn new(conflict: &Conflict, users: &Ids, queries: &Ids, docs: &Ids) -> Self {
-        let name = |ids: &Ids, number: u32| ids.name(number as usize).into_owned();
-        let kind = match conflict.kind {
-            Clash::Users(a, b) => ConflictKind::Users(name(users, a), name(users, b)),
-            Clash::Doc(doc) => ConflictKind::Doc(name(docs, doc)),
-        };
-        NamedConflict { session: conflict.session, query: name(queries, conflict.query), kind }
-    }
-
-    /// The message, with the session's own text where it is known.
-    pub fn describe(&self, session: Option<&str>) -> String {
-        let number = self.session.to_string();
-        let session = crate::log::shown(session.unwrap_or(&number));
-        let query = crate::log::shown(&self.query);
-        match &self.kind {
-            ConflictKind::Doc(doc) => format!(
-                "doc '{}' appears twice in session '{session}' of query '{query}', but a result page shows it once; \
-                 remove repeated rows, or give each page its own session",
-                crate::log::shown(doc)
-            ),
-            ConflictKind::Users(a, b) => format!(
-                "session '{session}' of query '{query}' belongs to users '{}' and '{}', but a session has one user; \
-                 give each user's sessions their own ids",
-                crate::log::shown(a),
-                crate::log::shown(b)
-            ),
+        let pages = parts.iter().map(|part| part.pages).fold(PageSummary::default(), PageSummary::merge);
+        let outside = parts.iter().map(|part| part.outside).sum();
+        let of_two_users = parts.iter().map(|part| part.of_two_users).sum();
+        let mut conflicts: Vec<Conflict> = parts.iter().flat_map(|part| part.conflicts.iter().copied()).collect();
+        conflicts.sort_unstable();
+        let named = conflicts.iter().map(|conflict| NamedConflict::new(conflict, &users, &queries, &docs)).collect();
+        let (cells, sessions, patterns) = assemble(parts, queries.len(), rules.patterns);
+        let mut counts = Counts { queries, docs, users, cells, sessions, patterns };
+        if outside + of_two_users > 0 {
+            compact(&mut counts);
         }
+        Ok(Counted { counts, pages, outside, conflicts: named, of_two_users })
     }
 }
 
@@ -214,6 +198,7 @@ fn rows_of(block: &Block<'_>) -> Result<Rows> {
         docs: id_column(block.docs, rows.iter().map(|row| row.doc), "doc")?,
         positions: rows.iter().map(|row| row.position).collect(),
         clicks: rows.iter().map(|row| row.click).collect(),
+        ..Rows::default()
     })
 }
 
@@ -274,6 +259,9 @@ fn scatter(rows: &Rows) -> Vec<Piece> {
                 .map(|i| Row { doc: rows.docs.codes[i], shown: rows.positions[i] << 1 | u32::from(rows.clicks[i]) }),
         );
         piece.runs.push(Run { session, query, user, end: piece.rows.len() as u32 });
+        if let Some(times) = rows.times.get(start..end) {
+            piece.times.extend(times.iter().min());
+        }
         start = end;
     }
     pieces

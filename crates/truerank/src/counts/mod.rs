@@ -4,14 +4,18 @@
 //! [`Counts::write`] and [`Counts::read`] keep counts in a folder.
 
 mod assemble;
+mod compact;
+mod conflict;
 mod count;
 mod counter;
 mod folder;
 mod model;
 mod numbering;
 mod partition;
+mod summary;
 
-pub use count::{CountOptions, LogSummary, count_files, count_log};
+pub use count::{CountOptions, count_files, count_log};
 pub use counter::Counter;
 pub use folder::is_counts_file;
 pub use model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
+pub use summary::{LogSummary, PageSummary};

@@ -2,8 +2,11 @@
 
 use rayon::slice::ParallelSliceMut;
 
+use super::conflict::{Clash, Conflict};
 use super::counter::{AllNumbers, Piece, Row};
 use super::model::{Cell, SessionCount, Shown};
+use super::summary::PageSummary;
+use crate::log::ReadOptions;
 
 /// The counts of a partition, query by query in the order of their numbers.
 #[derive(Debug, Default)]
@@ -14,6 +17,11 @@ pub(super) struct Part {
     /// Pages that differ in what was shown or clicked, as ends in `shown` and numbers of sessions.
     pub patterns: Vec<(usize, u64)>,
     pub shown: Vec<Shown>,
+    pub pages: PageSummary,
+    /// Contradictions that were settled, and rows that were left out for other reasons.
+    pub conflicts: Vec<Conflict>,
+    pub of_two_users: u64,
+    pub outside: u64,
 }
 
 /// Where the counts of a query end; they start where those of the one before it end.
@@ -26,21 +34,15 @@ pub(super) struct QueryEnd {
     pub shown: usize,
 }
 
-/// A page that contradicts itself, by numbers of ids. The least is reported, whatever partition it lies in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Conflict {
-    pub query: u32,
-    pub session: u64,
-    pub kind: Clash,
-}
-
-/// How it contradicts itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Clash {
-    /// The page belongs to two users.
-    Users(u32, u32),
-    /// A document is shown twice on it.
-    Doc(u32),
+/// How pages are counted.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    /// Whether click patterns are counted.
+    pub patterns: bool,
+    /// Whether contradictions are settled by leaving rows out, instead of being an error.
+    pub settles: bool,
+    /// The range of time that pages must lie in.
+    pub range: Option<ReadOptions>,
 }
 
 /// A run with final numbers, and where its rows are.
@@ -50,11 +52,13 @@ struct RunRef {
     query: u32,
     user: u32,
     piece: u32,
+    /// Its number in the piece.
+    run: u32,
     start: u32,
     end: u32,
 }
 
-pub(super) fn count_partition(pieces: Vec<Piece>, numbers: &AllNumbers, patterns: bool) -> Result<Part, Conflict> {
+pub(super) fn count_partition(pieces: Vec<Piece>, numbers: &AllNumbers, rules: &Rules) -> Result<Part, Conflict> {
     let runs = sorted_runs(&pieces, numbers);
     // As many cells as rows at most; memory that is never touched costs nothing.
     let rows = pieces.iter().map(|piece| piece.rows.len()).sum();
@@ -63,9 +67,11 @@ pub(super) fn count_partition(pieces: Vec<Piece>, numbers: &AllNumbers, patterns
     for runs in runs.chunk_by(|a, b| a.query == b.query) {
         scratch.clear();
         for page in runs.chunk_by(|a, b| a.session == b.session) {
-            scratch.push_page(page, &pieces, numbers, patterns)?;
+            scratch.push_page(page, &pieces, numbers, rules, &mut part)?;
         }
-        scratch.count_query(runs[0].query, &mut part);
+        if !scratch.users.is_empty() {
+            scratch.count_query(runs[0].query, &mut part);
+        }
     }
     Ok(part)
 }
@@ -74,14 +80,25 @@ fn sorted_runs(pieces: &[Piece], numbers: &AllNumbers) -> Vec<RunRef> {
     let mut runs = Vec::with_capacity(pieces.iter().map(|piece| piece.runs.len()).sum());
     for (piece, content) in pieces.iter().enumerate() {
         let mut start = 0;
-        for run in &content.runs {
+        for (number, run) in content.runs.iter().enumerate() {
             let (query, user) = (numbers.queries.of(run.query), numbers.users.of(run.user));
-            runs.push(RunRef { session: run.session, query, user, piece: piece as u32, start, end: run.end });
+            let (piece, number) = (piece as u32, number as u32);
+            runs.push(RunRef { session: run.session, query, user, piece, run: number, start, end: run.end });
             start = run.end;
         }
     }
     runs.par_sort_unstable_by_key(|run| (run.query, run.session, run.user));
     runs
+}
+
+fn row_count(page: &[RunRef]) -> u64 {
+    page.iter().map(|run| u64::from(run.end - run.start)).sum()
+}
+
+/// Whether the earliest row of a page lies in the range that is asked for.
+fn is_in_range(page: &[RunRef], pieces: &[Piece], range: &ReadOptions) -> bool {
+    let times = page.iter().filter_map(|run| pieces[run.piece as usize].times.get(run.run as usize));
+    times.min().is_some_and(|&earliest| range.is_in_range(earliest))
 }
 
 /// The rows of one query while it is counted; its memory serves all queries of a partition.
@@ -91,6 +108,8 @@ struct Scratch {
     keys: Vec<CellKey>,
     /// The user of each page.
     users: Vec<u32>,
+    /// The rows of the current page, with final numbers of documents.
+    page: Vec<Row>,
     /// The documents of the current page.
     docs: Vec<u32>,
     /// What each page showed, where patterns are counted, and where each page starts.
@@ -112,33 +131,59 @@ impl Scratch {
         page: &[RunRef],
         pieces: &[Piece],
         numbers: &AllNumbers,
-        patterns: bool,
+        rules: &Rules,
+        part: &mut Part,
     ) -> Result<(), Conflict> {
         let (first, last) = (page[0], page[page.len() - 1]);
         let conflict = |kind| Conflict { query: first.query, session: first.session, kind };
-        if first.user != last.user {
-            return Err(conflict(Clash::Users(first.user, last.user)));
+        if rules.range.as_ref().is_some_and(|range| !is_in_range(page, pieces, range)) {
+            part.outside += row_count(page);
+            return Ok(());
         }
-        self.users.push(first.user);
+        if first.user != last.user {
+            let conflict = conflict(Clash::Users(first.user, last.user));
+            if !rules.settles {
+                return Err(conflict);
+            }
+            part.of_two_users += row_count(page);
+            part.conflicts.push(conflict);
+            return Ok(());
+        }
+        self.read_page(page, pieces, numbers);
+        if let Some(doc) = repeated(&mut self.docs) {
+            if !rules.settles {
+                return Err(conflict(Clash::Doc(doc, 0)));
+            }
+            let settled = settle(&mut self.page, &mut part.pages.repeated_docs_dropped);
+            part.conflicts.extend(settled.into_iter().map(conflict));
+        }
+        self.take_page(first.user, rules.patterns, &mut part.pages);
+        Ok(())
+    }
+
+    fn read_page(&mut self, page: &[RunRef], pieces: &[Piece], numbers: &AllNumbers) {
+        self.page.clear();
         self.docs.clear();
-        let page_start = self.shown.len();
         for run in page {
             for row in &pieces[run.piece as usize].rows[run.start as usize..run.end as usize] {
                 let doc = numbers.docs.of(row.doc);
                 self.docs.push(doc);
-                self.keys.push(cell_key(doc, row, first.user));
-                if patterns {
-                    self.shown.push(Shown { position: row.shown >> 1, doc, click: row.shown & 1 == 1 });
-                }
+                self.page.push(Row { doc, shown: row.shown });
             }
         }
+    }
+
+    fn take_page(&mut self, user: u32, patterns: bool, pages: &mut PageSummary) {
+        self.users.push(user);
+        self.keys.extend(self.page.iter().map(|row| cell_key(row.doc, row, user)));
+        let clicks = self.page.iter().map(|row| u64::from(row.shown & 1)).sum();
+        pages.add(self.page.iter().map(|row| row.shown >> 1), clicks);
         if patterns {
-            self.shown[page_start..].sort_unstable();
-            self.pages.push((page_start, self.shown.len()));
-        }
-        match repeated(&mut self.docs) {
-            Some(doc) => Err(conflict(Clash::Doc(doc))),
-            None => Ok(()),
+            let start = self.shown.len();
+            let shown = |row: &Row| Shown { position: row.shown >> 1, doc: row.doc, click: row.shown & 1 == 1 };
+            self.shown.extend(self.page.iter().map(shown));
+            self.shown[start..].sort_unstable();
+            self.pages.push((start, self.shown.len()));
         }
     }
 
@@ -194,6 +239,24 @@ fn sort_keys(keys: &mut [CellKey]) {
     // One query may be most of a log: then its rows are worth several threads.
     const MANY: usize = 1 << 17;
     if keys.len() < MANY { keys.sort_unstable() } else { keys.par_sort_unstable() }
+}
+
+/// Leaves each document once on a page, nearest to the top, clicked if any of its rows is. Returns what was settled: the
+/// documents and the positions that they keep.
+fn settle(page: &mut Vec<Row>, dropped: &mut u64) -> Vec<Clash> {
+    page.sort_unstable_by_key(|row| (row.doc, row.shown));
+    let mut kept: Vec<Row> = Vec::with_capacity(page.len());
+    let mut settled = Vec::new();
+    for rows in page.chunk_by(|a, b| a.doc == b.doc) {
+        let click = rows.iter().fold(0, |click, row| click | row.shown & 1);
+        kept.push(Row { doc: rows[0].doc, shown: rows[0].shown & !1 | click });
+        if rows.len() > 1 {
+            *dropped += rows.len() as u64 - 1;
+            settled.push(Clash::Doc(rows[0].doc, rows[0].shown >> 1));
+        }
+    }
+    *page = kept;
+    settled
 }
 
 /// The least document that stands twice in `docs`.

@@ -6,7 +6,7 @@ use super::settings::MadeWith;
 use super::{Question, Settings, Source, Store};
 use crate::data::{Dataset, Splits};
 use crate::files::Fingerprint;
-use crate::log::{self, Columns};
+use crate::log::{self, Columns, ReadOptions};
 use crate::simulate::paper_etas;
 use crate::{Error, Result};
 
@@ -100,14 +100,13 @@ impl Settings {
         if self.data.folder.is_none() {
             return refuse("real.log names a log, so data.folder should name its documents, but it is missing");
         }
-        let columns = self.log_columns()?;
-        self.real.log.iter().try_for_each(|path| log::Source::open(path, &columns).map(drop))
+        log::check_files(&self.real.log, &self.log_options()?)
     }
 
-    pub(super) fn log_columns(&self) -> Result<Columns> {
+    pub(super) fn log_options(&self) -> Result<ReadOptions> {
         let mut columns = Columns::default();
         self.real.columns.iter().try_for_each(|(field, name)| columns.map(field, name))?;
-        Ok(columns)
+        Ok(ReadOptions::new().columns(columns))
     }
 
     /// Rankers are chosen by the grades of validation queries and judged by those of test queries.

@@ -1,5 +1,6 @@
-//! Reads whole files, decompressing by their first bytes.
+//! Opens files and reads them whole, decompressing by their first bytes.
 
+use std::fmt;
 use std::io::Read;
 use std::path::Path;
 
@@ -17,6 +18,8 @@ pub enum FileFormat {
     Tsv,
     /// JSON.
     Json,
+    /// JSON, one value per line.
+    JsonLines,
     /// Any other text, such as LETOR/SVMlight.
     Text,
 }
@@ -31,6 +34,7 @@ impl FileFormat {
             Some("csv") => FileFormat::Csv,
             Some("tsv") => FileFormat::Tsv,
             Some("json") => FileFormat::Json,
+            Some("jsonl" | "ndjson") => FileFormat::JsonLines,
             _ => FileFormat::Text,
         }
     }
@@ -39,24 +43,56 @@ impl FileFormat {
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
+/// How a file is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    /// gzip, of any number of members.
+    Gzip,
+    /// Zstandard.
+    Zstd,
+}
+
+impl Compression {
+    /// The compression that a file's first bytes show, if any.
+    pub fn of(first: &[u8]) -> Option<Self> {
+        match first {
+            _ if first.starts_with(GZIP) => Some(Compression::Gzip),
+            _ if first.starts_with(ZSTD) => Some(Compression::Zstd),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+        })
+    }
+}
+
+/// What `source` holds, decompressed.
+pub fn decoder<'a>(
+    compression: Option<Compression>,
+    source: impl Read + Send + 'a,
+) -> std::io::Result<Box<dyn Read + Send + 'a>> {
+    Ok(match compression {
+        None => Box::new(source),
+        Some(Compression::Gzip) => Box::new(flate2::read::MultiGzDecoder::new(source)),
+        Some(Compression::Zstd) => Box::new(zstd::Decoder::new(source)?),
+    })
+}
+
 /// The content of a file, decompressed if it is gzip (of any number of members) or zstd.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>> {
     if path.is_dir() {
         return Err(Error::input(path, "is a folder, but a file is expected here"));
     }
     let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
-    if bytes.starts_with(GZIP) {
-        decompress(path, "gzip", flate2::read::MultiGzDecoder::new(&bytes[..]), bytes.len())
-    } else if bytes.starts_with(ZSTD) {
-        let decoder = zstd::Decoder::new(&bytes[..]).map_err(|e| Error::io(path, e))?;
-        decompress(path, "zstd", decoder, bytes.len())
-    } else {
-        Ok(bytes)
-    }
-}
-
-fn decompress(path: &Path, kind: &str, mut decoder: impl Read, compressed: usize) -> Result<Vec<u8>> {
-    let mut content = Vec::with_capacity(compressed.saturating_mul(4));
+    let Some(kind) = Compression::of(&bytes) else { return Ok(bytes) };
+    let mut content = Vec::with_capacity(bytes.len().saturating_mul(4));
+    let mut decoder = decoder(Some(kind), &bytes[..]).map_err(|e| Error::io(path, e))?;
     decoder.read_to_end(&mut content).map_err(|e| {
         let good = content.len();
         Error::input(

@@ -1,93 +1,87 @@
-//! Which column of a log holds what.
-
-use std::path::Path;
+//! Which column of a log holds what, as a caller says it.
 
 use crate::{Error, Result};
 
-/// The names of a log's columns. By default they are called as the fields here.
+/// What the columns of a log hold; the first six in the order in which logs are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Field {
+    Session,
+    User,
+    Query,
+    Doc,
+    Position,
+    Click,
+    Time,
+}
+
+impl Field {
+    pub const ALL: [Field; 7] =
+        [Field::Session, Field::User, Field::Query, Field::Doc, Field::Position, Field::Click, Field::Time];
+
+    /// Those that are written.
+    pub const LOGGED: [Field; 6] =
+        [Field::Session, Field::User, Field::Query, Field::Doc, Field::Position, Field::Click];
+
+    pub fn name(self) -> &'static str {
+        ["session", "user", "query", "doc", "position", "click", "time"][self as usize]
+    }
+
+    /// The field of a name; a log with one row per result page has lists, whose fields may be said in the plural.
+    fn of(name: &str) -> Option<Self> {
+        Field::ALL.into_iter().find(|field| field.name() == name || format!("{}s", field.name()) == name)
+    }
+}
+
+/// The names of a log's columns, where they are said. Fields that are not said are looked for under their own names
+/// (`session`, `user`, `query`, `doc`, `position`, `click`, `time`), then under usual other ones.
 ///
 /// ```
 /// use truerank::log::Columns;
 /// let mut columns = Columns::default();
 /// columns.map("user", "client_id")?;
-/// assert_eq!((columns.user.as_str(), columns.query.as_str()), ("client_id", "query"));
+/// // One session for each of these together.
+/// columns.map("session", "user+task+page")?;
 /// # Ok::<(), truerank::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Columns {
-    /// Session ids. Default: `session`.
-    pub session: String,
-    /// User ids. Default: `user`.
-    pub user: String,
-    /// Query ids or texts. Default: `query`.
-    pub query: String,
-    /// Document ids. Default: `doc`.
-    pub doc: String,
-    /// Positions, counted from 1. Default: `position`.
-    pub position: String,
-    /// Clicks, 0 or 1. Default: `click`.
-    pub click: String,
-}
-
-/// What the columns hold, in the order in which logs are written.
-pub(super) const FIELDS: [&str; 6] = ["session", "user", "query", "doc", "position", "click"];
-
-impl Default for Columns {
-    fn default() -> Self {
-        let [session, user, query, doc, position, click] = FIELDS.map(String::from);
-        Columns { session, user, query, doc, position, click }
-    }
+    names: [Option<String>; 7],
 }
 
 impl Columns {
     /// Says that `field` stands in the column called `name`.
+    ///
+    /// A session may be several columns, joined by `+`. An empty name of the user means that there are no users.
     pub fn map(&mut self, field: &str, name: &str) -> Result<()> {
-        let column = match field {
-            "session" => &mut self.session,
-            "user" => &mut self.user,
-            "query" => &mut self.query,
-            "doc" => &mut self.doc,
-            "position" => &mut self.position,
-            "click" => &mut self.click,
-            _ => {
-                return Err(Error::parameter(format!(
-                    "a log has no field '{field}'; its fields are {}",
-                    FIELDS.join(", ")
-                )));
-            }
+        let Some(known) = Field::of(field) else {
+            let fields = Field::ALL.map(Field::name).join(", ");
+            return Err(Error::parameter(format!("a log has no field '{field}'; its fields are {fields}")));
         };
-        *column = name.to_string();
+        if name.is_empty() && known != Field::User {
+            return Err(Error::parameter(format!(
+                "the column of {field} has no name, but only a log's user may be missing"
+            )));
+        }
+        self.names[known as usize] = Some(name.to_string());
         Ok(())
     }
 
-    /// The names in the order of the fields.
-    pub(super) fn names(&self) -> [&str; 6] {
-        [&self.session, &self.user, &self.query, &self.doc, &self.position, &self.click]
+    /// Takes `FIELD=NAME`, such as `user=client_id`.
+    pub fn map_text(&mut self, text: &str) -> Result<()> {
+        let (field, name) = split_mapping(text)?;
+        self.map(field, name)
     }
 
-    /// Where each field stands among the columns `found` in a file.
-    pub(super) fn find(&self, path: &Path, found: &[String]) -> Result<[usize; 6]> {
-        let mut places = [0; 6];
-        for ((place, field), name) in places.iter_mut().zip(FIELDS).zip(self.names()) {
-            let mut at = (0..found.len()).filter(|&i| found[i] == name);
-            *place = at.next().ok_or_else(|| missing(path, field, name, found))?;
-            if at.next().is_some() {
-                return Err(Error::input(path, format!("has two columns '{name}', but column names must differ")));
-            }
-        }
-        Ok(places)
+    /// The name that was said for a field.
+    pub(super) fn said(&self, field: Field) -> Option<&str> {
+        self.names[field as usize].as_deref()
     }
 }
 
-fn missing(path: &Path, field: &str, name: &str, found: &[String]) -> Error {
-    let found: Vec<_> = found.iter().map(|name| super::values::shown(name)).collect();
-    Error::input(
-        path,
-        format!(
-            "has no column '{name}', but a log needs one; it has {}; name yours with --column {field}=NAME",
-            found.join(", ")
-        ),
-    )
+/// Field and name of `FIELD=NAME`.
+pub fn split_mapping(text: &str) -> Result<(&str, &str)> {
+    text.split_once('=')
+        .ok_or_else(|| Error::parameter(format!("--column is '{text}', but should look like user=client_id")))
 }
 
 #[cfg(test)]
@@ -95,22 +89,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_column_is_named_with_those_found() {
-        let found = ["session", "client_id", "query", "doc", "position", "click"].map(String::from);
-        let error = Columns::default().find(Path::new("clicks.csv"), &found).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "clicks.csv: has no column 'user', but a log needs one; \
-             it has session, client_id, query, doc, position, click; name yours with --column user=NAME"
-        );
-        let columns = Columns { user: "client_id".into(), ..Columns::default() };
-        assert_eq!(columns.find(Path::new("clicks.csv"), &found).unwrap(), [0, 1, 2, 3, 4, 5]);
-    }
-
-    #[test]
-    fn two_columns_of_one_name_are_refused() {
-        let found = ["session", "user", "user", "query", "doc", "position", "click"].map(String::from);
-        let error = Columns::default().find(Path::new("c.csv"), &found).unwrap_err();
-        assert_eq!(error.to_string(), "c.csv: has two columns 'user', but column names must differ");
+    fn mappings_are_read_and_unknown_fields_refused() {
+        let mut columns = Columns::default();
+        columns.map_text("user=").unwrap();
+        columns.map_text("docs=a=b").unwrap();
+        assert_eq!([Field::User, Field::Doc, Field::Query].map(|f| columns.said(f)), [Some(""), Some("a=b"), None]);
+        assert!(columns.map_text("query=").unwrap_err().to_string().contains("only a log's user may be missing"));
+        assert!(columns.map_text("who=x").unwrap_err().to_string().starts_with("a log has no field 'who'"));
+        assert!(columns.map_text("user").unwrap_err().to_string().contains("should look like user=client_id"));
     }
 }

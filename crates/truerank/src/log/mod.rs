@@ -1,11 +1,12 @@
-//! Reads and writes click logs: impressions `(session, user, query, doc, position, click)` in Parquet, CSV or TSV.
+//! Reads and writes click logs: impressions `(session, user, query, doc, position, click)` in Parquet, CSV, TSV or JSON.
 //!
-//! A file's form is named by its ending, whatever its compression: `clicks.csv.gz` is CSV. Text files have a header.
+//! A file's form is named by its ending, whatever its compression: `clicks.csv.gz` is CSV. [`ReadOptions`] say which
+//! columns hold what, and what happens to rows that break a rule.
 //! [`write_log`] and [`LogWriter`] write; [`read_log`] reads into memory, and
 //! [`count_files`](crate::counts::count_files) reads straight into counts.
 //!
 //! ```
-//! use truerank::log::{read_log, write_log, Columns, Impression, Log};
+//! use truerank::log::{read_log, write_log, Impression, Log, ReadOptions};
 //! use truerank::ids::Ids;
 //! let folder = tempfile::tempdir().unwrap();
 //! let path = folder.path().join("clicks.csv");
@@ -13,25 +14,49 @@
 //! let log = Log { users: Ids::numbered(1), queries: Ids::numbered(1), docs: Ids::numbered(1), impressions: vec![shown] };
 //! write_log(&log, &path)?;
 //! assert_eq!(std::fs::read_to_string(&path).unwrap(), "session,user,query,doc,position,click\n1,1,1,1,1,1\n");
-//! assert_eq!(read_log(&[path], &Columns::default())?.impressions, log.impressions);
+//! assert_eq!(read_log(&[path], &ReadOptions::new())?.impressions, log.impressions);
 //! # Ok::<(), truerank::Error>(())
 //! ```
 
+mod bad_rows;
+mod blocks;
+mod build;
 mod columns;
 mod delimited;
+mod expand;
+mod features;
+mod guess;
+mod input;
+mod json;
+mod layout;
+mod load;
 mod model;
+mod options;
+mod pages;
 mod parquet;
 mod read;
+mod record;
 mod rows;
+mod source;
+mod text;
+mod time;
 mod values;
 mod write;
 
-pub use columns::Columns;
+pub use bad_rows::{BadKind, BadRows};
+pub use columns::{Columns, split_mapping};
+pub use features::read_features;
+pub use layout::ReadColumn;
+pub use load::{read_log, time_at};
 pub use model::{Block, Impression, Log};
-pub use read::read_log;
+pub use options::{ClickList, LogFormat, OnBadRow, ReadOptions};
+pub use time::Time;
 pub use values::MAX_POSITION;
 pub use write::{LogWriter, write_log};
 
-pub(crate) use read::{Source, for_each_rows};
+pub(crate) use bad_rows::{BadRow, BadRowsWriter, Fault};
+pub(crate) use expand::STDIN;
+pub(crate) use read::{Piece, for_each_rows, for_each_rows_in_order};
 pub(crate) use rows::{IdColumn, OTHER, Rows, SMALL};
+pub(crate) use source::{check_files, unit_of};
 pub(crate) use values::shown;

@@ -1,184 +1,232 @@
-//! Reads logs of any form: opens the files, reads their chunks in parallel, and reports the first bad row.
+//! Reads logs of any form: pieces of files in parallel, and the first bad row or all of them in order.
 
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rayon::prelude::*;
-
-use super::columns::Columns;
-use super::delimited::DelimitedFile;
-use super::model::{Impression, Log};
-use super::parquet::ParquetFile;
-use super::rows::{IdColumn, OTHER, Rows};
-use crate::error::Place;
-use crate::files::FileFormat;
-use crate::ids::Interner;
+use super::bad_rows::{BadRow, BadRowsWriter};
+use super::expand::{STDIN, expand};
+use super::layout::ReadColumn;
+use super::options::{OnBadRow, ReadOptions};
+use super::rows::Rows;
+use super::source::{Dispenser, Task, size};
 use crate::progress::{Progress, Silent};
 use crate::{Error, Result};
 
-/// An open log file, made of chunks that can be read independently.
-pub(crate) enum Source {
-    Delimited(DelimitedFile),
-    Parquet(ParquetFile),
+/// What was found beside rows.
+pub(crate) struct Reading {
+    /// The files, patterns and folders expanded.
+    pub files: Vec<PathBuf>,
+    /// Rows that were left out, in the order of the files.
+    pub bad: BadRowsWriter,
+    /// Where fields were read from, each way once.
+    pub columns: Vec<ReadColumn>,
+    /// Whether a file has no users.
+    pub anonymous: bool,
+    /// What else a user should know.
+    pub notes: Vec<String>,
 }
 
-impl Source {
-    pub fn open(path: &Path, columns: &Columns) -> Result<Self> {
-        if path.is_dir() {
-            return Err(Error::input(path, "is a folder, but a log is a file; name the files in it"));
-        }
-        match FileFormat::of(path) {
-            FileFormat::Parquet => Ok(Source::Parquet(ParquetFile::open(path, columns)?)),
-            FileFormat::Csv => Ok(Source::Delimited(DelimitedFile::open(path, b',', columns)?)),
-            FileFormat::Tsv => Ok(Source::Delimited(DelimitedFile::open(path, b'\t', columns)?)),
-            FileFormat::Json | FileFormat::Text => Err(unknown_form(path)),
-        }
-    }
-
-    pub fn chunk_count(&self) -> usize {
-        match self {
-            Source::Delimited(file) => file.chunk_count(),
-            Source::Parquet(file) => file.chunk_count(),
-        }
-    }
-
-    /// Reads a chunk and hands its rows to `take` in their order, perhaps in pieces.
-    pub fn read(&self, chunk: usize, take: &mut dyn FnMut(Rows)) -> Result<()> {
-        match self {
-            Source::Delimited(file) => file.rows(chunk).map(take),
-            Source::Parquet(file) => file.read(chunk, take),
-        }
-    }
-
-    /// Where row `row` of a chunk stands, and the text of its session.
-    pub fn locate(&self, chunk: usize, row: usize) -> Result<(Place, String)> {
-        match self {
-            Source::Delimited(file) => file.locate(chunk, row),
-            Source::Parquet(file) => file.locate(chunk, row),
-        }
-    }
+/// Rows, the file they come from, and the number of their piece; pieces are numbered in the order of the files.
+pub(crate) struct Piece {
+    pub number: u64,
+    pub file: usize,
+    pub rows: Rows,
 }
 
-pub(super) fn unknown_form(path: &Path) -> Error {
-    let endings = ".parquet, .csv or .tsv (the latter two also with .gz or .zst)";
-    Error::input(path, format!("does not say its form, but the name of a log ends in {endings}"))
-}
-
-/// Reads all rows of the files and hands them to `take` with the numbers of their file and chunk, on any thread.
+/// Reads all rows of the files and hands them to `take` on any thread.
 ///
 /// The error is that of the first bad row in the order of the files, whatever the number of threads.
 pub(crate) fn for_each_rows(
     paths: &[PathBuf],
-    columns: &Columns,
+    options: &ReadOptions,
     progress: &dyn Progress,
-    take: impl Fn(usize, usize, Rows) + Sync,
-) -> Result<()> {
-    let sizes: Vec<u64> = paths.iter().map(|path| std::fs::metadata(path).map_or(0, |m| m.len())).collect();
-    progress.begin("reading the log", sizes.iter().sum());
-    if paths.is_empty() {
-        return Err(Error::parameter("no log is given, but at least one file is needed"));
+    take: impl Fn(Piece) + Sync,
+) -> Result<Reading> {
+    let outcome = read(paths, options, progress, rayon::current_num_threads().max(1), take);
+    outcome.map_err(|error| with_way_out(error, paths, options))
+}
+
+/// A user who is missing everywhere can be left out of the log altogether. Reads the files again: only bad logs pay.
+fn with_way_out(error: Error, paths: &[PathBuf], options: &ReadOptions) -> Error {
+    let Error::Input { place, mut finding } = error else { return error };
+    let is_about_users = finding.contains("user is empty") || finding.contains("user is missing");
+    if is_about_users && (options.skips() || !has_good_rows(paths, options)) {
+        finding += "; where no user is known, pass --column user=";
     }
-    // As many files at a time as there are threads: bounds memory, since text files are held whole.
-    let window = rayon::current_num_threads().max(1);
-    for (w, window_paths) in paths.chunks(window).enumerate() {
-        let first = w * window;
-        let mut open_error = Ok(());
-        let mut sources = Vec::new();
-        for source in window_paths.par_iter().map(|path| Source::open(path, columns)).collect::<Vec<_>>() {
-            match source {
-                Ok(source) => sources.push(source),
-                Err(error) => {
-                    open_error = Err(error);
-                    break;
-                }
+    Error::Input { place, finding }
+}
+
+fn has_good_rows(paths: &[PathBuf], options: &ReadOptions) -> bool {
+    let skipping = options.clone().on_bad_row(OnBadRow::Skip);
+    let is_stdin = paths.iter().any(|path| path.as_os_str() == STDIN);
+    is_stdin || for_each_rows_in_order(paths, &skipping, |_| {}).is_ok()
+}
+
+/// The same on the calling thread, so that rows come in the order of the files.
+pub(crate) fn for_each_rows_in_order(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    take: impl Fn(Piece) + Sync,
+) -> Result<Reading> {
+    read(paths, options, &Silent, 1, take)
+}
+
+fn read(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    progress: &dyn Progress,
+    workers: usize,
+    take: impl Fn(Piece) + Sync,
+) -> Result<Reading> {
+    let files = expand(paths, options.format)?;
+    check_quarantine(&files, options)?;
+    progress.begin("reading the log", files.iter().map(|path| size(path)).sum());
+    let work = Reader {
+        dispenser: Mutex::new(Dispenser::new(&files, options)),
+        bad: Mutex::new(InOrder {
+            writer: BadRowsWriter::create(&options.on_bad_row)?,
+            waiting: BTreeMap::new(),
+            next: 0,
+        }),
+        first_error: Mutex::new(None),
+        rows_of: files.iter().map(|_| AtomicU64::new(0)).collect(),
+        skips: options.skips(),
+        progress,
+        take,
+    };
+    match workers {
+        1 => work.run(),
+        // Workers take turns at the file, so no more than one piece for each is in memory.
+        _ => rayon::scope(|scope| (0..workers).for_each(|_| scope.spawn(|_| work.run()))),
+    }
+    work.finish(files.clone())
+}
+
+/// Bad rows must not be written over the log they come from.
+fn check_quarantine(files: &[PathBuf], options: &ReadOptions) -> Result<()> {
+    let OnBadRow::Quarantine(path) = &options.on_bad_row else { return Ok(()) };
+    let Ok(target) = path.canonicalize() else { return Ok(()) };
+    match files.iter().any(|file| file.canonicalize().is_ok_and(|file| file == target)) {
+        true => {
+            Err(Error::input(path, "is a log that is read, but bad rows are to be written here; choose another name"))
+        }
+        false => Ok(()),
+    }
+}
+
+struct Reader<'a, T> {
+    dispenser: Mutex<Dispenser<'a>>,
+    bad: Mutex<InOrder>,
+    /// The error with the least number of its task.
+    first_error: Mutex<Option<(u64, usize, Error)>>,
+    rows_of: Vec<AtomicU64>,
+    skips: bool,
+    progress: &'a dyn Progress,
+    take: T,
+}
+
+impl<T: Fn(Piece) + Sync> Reader<'_, T> {
+    /// Takes work until there is no more, or something failed: tasks are handed out in order, so those before it are done
+    /// or under way.
+    fn run(&self) {
+        while let Some(task) = self.next() {
+            let (number, file, bytes) = (task.number, task.file, task.bytes);
+            match self.run_task(task) {
+                Ok(()) => self.progress.advance(bytes),
+                Err(error) => self.fail(number, file, error),
             }
         }
-        read_sources(&sources, window_paths, &sizes[first..], progress, |file, chunk, rows| {
-            take(first + file, chunk, rows)
+    }
+
+    fn next(&self) -> Option<Task> {
+        let mut dispenser = lock(&self.dispenser);
+        if lock(&self.first_error).is_some() {
+            return None;
+        }
+        match dispenser.next() {
+            Ok(task) => task,
+            Err(error) => {
+                let (number, file) = dispenser.place();
+                self.fail(number, file, error);
+                None
+            }
+        }
+    }
+
+    fn run_task(&self, task: Task) -> Result<()> {
+        let (number, file) = (task.number, task.file);
+        let bad = task.work.run(&mut |rows| {
+            if rows.len() > 0 {
+                self.rows_of[file].fetch_add(rows.len() as u64, Ordering::Relaxed);
+                (self.take)(Piece { number, file, rows });
+            }
         })?;
-        open_error?;
+        if self.skips {
+            return lock(&self.bad).take(number, bad);
+        }
+        bad.into_iter().next().map_or(Ok(()), |first| Err(first.error()))
     }
-    Ok(())
-}
 
-fn read_sources(
-    sources: &[Source],
-    paths: &[PathBuf],
-    sizes: &[u64],
-    progress: &dyn Progress,
-    take: impl Fn(usize, usize, Rows) + Sync,
-) -> Result<()> {
-    let chunks: Vec<(usize, usize)> =
-        sources.iter().enumerate().flat_map(|(i, source)| (0..source.chunk_count()).map(move |c| (i, c))).collect();
-    let rows_of: Vec<AtomicUsize> = sources.iter().map(|_| AtomicUsize::new(0)).collect();
-    // Chunks after a bad one need not be read; those before it must be.
-    let first_bad = AtomicUsize::new(usize::MAX);
-    let read = |(at, &(file, chunk)): (usize, &(usize, usize))| {
-        if at > first_bad.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        let outcome = sources[file].read(chunk, &mut |rows| {
-            rows_of[file].fetch_add(rows.len(), Ordering::Relaxed);
-            take(file, chunk, rows)
-        });
-        if outcome.is_err() {
-            first_bad.fetch_min(at, Ordering::Relaxed);
-        }
-        progress.advance(share(sizes[file], chunk, sources[file].chunk_count()));
-        outcome
-    };
-    let outcomes: Vec<Result<()>> = chunks.par_iter().enumerate().with_max_len(1).map(read).collect();
-    let mut outcomes = outcomes.into_iter();
-    for (file, source) in sources.iter().enumerate() {
-        outcomes.by_ref().take(source.chunk_count()).collect::<Result<()>>()?;
-        if rows_of[file].load(Ordering::Relaxed) == 0 {
-            return Err(Error::input(&paths[file], "holds no impressions, only a header"));
+    fn fail(&self, number: u64, file: usize, error: Error) {
+        let mut first = lock(&self.first_error);
+        if first.as_ref().is_none_or(|(least, ..)| number < *least) {
+            *first = Some((number, file, error));
         }
     }
-    Ok(())
-}
 
-/// The part of `size` that chunk number `chunk` of `count` stands for; the parts add up to the whole.
-fn share(size: u64, chunk: usize, count: usize) -> u64 {
-    let until = |chunk: usize| (u128::from(size) * chunk as u128 / count.max(1) as u128) as u64;
-    until(chunk + 1) - until(chunk)
-}
-
-/// Reads logs into memory, rows in the order of the files.
-///
-/// Counting does not need this: [`count_files`](crate::counts::count_files) reads without holding the rows.
-pub fn read_log(paths: &[PathBuf], columns: &Columns) -> Result<Log> {
-    let pieces = Mutex::new(Vec::new());
-    for_each_rows(paths, columns, &Silent, |file, chunk, rows| {
-        pieces.lock().unwrap_or_else(|e| e.into_inner()).push((file, chunk, rows));
-    })?;
-    let mut pieces = pieces.into_inner().unwrap_or_else(|e| e.into_inner());
-    // Stable, because a chunk hands over its pieces in order.
-    pieces.sort_by_key(|&(file, chunk, _)| (file, chunk));
-    let [mut users, mut queries, mut docs] = <[Interner; 3]>::default();
-    let mut impressions = Vec::with_capacity(pieces.iter().map(|(_, _, rows)| rows.len()).sum());
-    for (_, _, rows) in pieces {
-        let user = numbers(&rows.users, &mut users);
-        let query = numbers(&rows.queries, &mut queries);
-        let doc = numbers(&rows.docs, &mut docs);
-        impressions.extend((0..rows.len()).map(|i| Impression {
-            session: rows.sessions[i],
-            user: user[i],
-            query: query[i],
-            doc: doc[i],
-            position: rows.positions[i],
-            click: rows.clicks[i],
-        }));
+    fn finish(self, files: Vec<PathBuf>) -> Result<Reading> {
+        if let Some((.., error)) = self.first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
+        let bad = self.bad.into_inner().unwrap_or_else(PoisonError::into_inner).writer;
+        let heads = self.dispenser.into_inner().unwrap_or_else(PoisonError::into_inner).heads;
+        let rows_of: Vec<u64> = self.rows_of.into_iter().map(AtomicU64::into_inner).collect();
+        let mut notes = heads.notes;
+        notes.extend(check_rows(&files, &rows_of, &bad)?);
+        Ok(Reading { files, bad, columns: heads.columns, anonymous: heads.anonymous, notes })
     }
-    Ok(Log { users: users.into_ids(), queries: queries.into_ids(), docs: docs.into_ids(), impressions })
 }
 
-fn numbers(column: &IdColumn, interner: &mut Interner) -> Vec<u32> {
-    let number = |&code: &u32| match code & OTHER {
-        0 if !column.is_text => interner.integer(i64::from(code)),
-        0 => interner.text(&code.to_string()),
-        _ => interner.id(column.others.ids(), (code & !OTHER) as usize),
-    };
-    column.codes.iter().map(number).collect()
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A log needs rows; a file of several may have none, which is worth a note.
+fn check_rows(files: &[PathBuf], rows_of: &[u64], bad: &BadRowsWriter) -> Result<Option<String>> {
+    let empty: Vec<&PathBuf> =
+        files.iter().zip(rows_of).filter(|&(_, &rows)| rows == 0).map(|(path, _)| path).collect();
+    let bad = bad.rows();
+    if empty.len() == files.len() {
+        let finding = match bad.first.first() {
+            Some(first) => format!("holds no good row: all {} are left out, the first because {first}", bad.count),
+            None if size(&files[0]) == 0 => "holds no impressions: the file is empty".to_string(),
+            None => "holds no impressions, only a header".to_string(),
+        };
+        return Err(Error::input(&files[0], finding));
+    }
+    Ok(match empty[..] {
+        [] => None,
+        [path] => Some(format!("{} holds no impressions", path.display())),
+        [path, ..] => Some(format!("{} files hold no impressions, the first is {}", empty.len(), path.display())),
+    })
+}
+
+/// Writes bad rows in the order of their tasks, which end in any order.
+struct InOrder {
+    writer: BadRowsWriter,
+    waiting: BTreeMap<u64, Vec<BadRow>>,
+    next: u64,
+}
+
+impl InOrder {
+    fn take(&mut self, number: u64, rows: Vec<BadRow>) -> Result<()> {
+        self.waiting.insert(number, rows);
+        while let Some(rows) = self.waiting.remove(&self.next) {
+            rows.iter().try_for_each(|row| self.writer.push(row))?;
+            self.next += 1;
+        }
+        Ok(())
+    }
 }

@@ -19,6 +19,23 @@ pub(crate) struct Rows {
     pub docs: IdColumn,
     pub positions: Vec<u32>,
     pub clicks: Vec<bool>,
+    /// Milliseconds since 1970 began; empty where times are not read.
+    pub times: Vec<i64>,
+    /// Further numbers, row after row; empty where none are read.
+    pub numbers: Vec<f64>,
+    /// Where the rows stand; empty where that is not asked for.
+    pub traces: Vec<Trace>,
+}
+
+/// Where a row stands and what it looks like there.
+#[derive(Debug, Clone)]
+pub(crate) struct Trace {
+    /// Its line, or its row in a table.
+    pub place: u64,
+    /// The text of its session.
+    pub session: String,
+    /// The record it comes from.
+    pub raw: String,
 }
 
 impl Rows {

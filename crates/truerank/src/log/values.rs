@@ -23,14 +23,22 @@ pub(super) fn position_of_float(value: f64) -> Result<u32, String> {
 }
 
 /// A position from text: `3`, or `3.0` as some tools write whole numbers.
+#[inline]
 pub(super) fn position_of_text(text: &str) -> Result<u32, String> {
+    match canonical_integer(text) {
+        Some(value) => position_of_integer(value),
+        None => position_of_other(text),
+    }
+}
+
+fn position_of_other(text: &str) -> Result<u32, String> {
     match whole(text).parse::<i64>() {
         Ok(value) => position_of_integer(value),
         Err(_) => Err(not_whole(text)),
     }
 }
 
-fn not_whole(text: &str) -> String {
+pub(super) fn not_whole(text: &str) -> String {
     format!("position is {}, but positions are whole numbers from 1", shown(text))
 }
 
@@ -48,18 +56,25 @@ pub(super) fn click_of_float(value: f64) -> Result<bool, String> {
     if value == 0.0 || value == 1.0 { Ok(value == 1.0) } else { Err(not_a_click(&value.to_string())) }
 }
 
-/// A click from text: 0 or 1, also as `0.0`, or true or false in any case.
+/// A click from text: 0 or 1, also as `0.0`, or true or false, yes or no, or their first letters, in any case.
+#[inline]
 pub(super) fn click_of_text(text: &str) -> Result<bool, String> {
-    match whole(text) {
+    match text {
         "0" => Ok(false),
         "1" => Ok(true),
-        word if word.eq_ignore_ascii_case("false") => Ok(false),
-        word if word.eq_ignore_ascii_case("true") => Ok(true),
+        other => click_of_word(other),
+    }
+}
+
+fn click_of_word(text: &str) -> Result<bool, String> {
+    match whole(text).to_ascii_lowercase().as_str() {
+        "0" | "false" | "no" | "n" | "f" => Ok(false),
+        "1" | "true" | "yes" | "y" | "t" => Ok(true),
         _ => Err(not_a_click(text)),
     }
 }
 
-fn not_a_click(text: &str) -> String {
+pub(super) fn not_a_click(text: &str) -> String {
     format!("click is {}, but a click is 0 or 1", shown(text))
 }
 
@@ -142,11 +157,11 @@ mod tests {
 
     #[test]
     fn clicks_are_zero_or_one() {
-        assert!(["1", "1.0", "true", "TRUE", "True"].iter().all(|t| click_of_text(t).unwrap()));
-        assert!(["0", "0.0", "false", "False"].iter().all(|t| !click_of_text(t).unwrap()));
+        assert!(["1", "1.0", "true", "TRUE", "True", "yes", "Y", "t"].iter().all(|t| click_of_text(t).unwrap()));
+        assert!(["0", "0.0", "false", "False", "no", "N", "f"].iter().all(|t| !click_of_text(t).unwrap()));
         assert_eq!(click_of_integer(2).unwrap_err(), "click is 2, but a click is 0 or 1");
         assert_eq!(click_of_float(0.5).unwrap_err(), "click is 0.5, but a click is 0 or 1");
-        assert!(["2", "yes", "", "0.", "-1", "1.01"].iter().all(|t| click_of_text(t).is_err()));
+        assert!(["2", "yep", "", "0.", "-1", "1.01"].iter().all(|t| click_of_text(t).is_err()));
     }
 
     #[test]

@@ -8,9 +8,8 @@ use arrow_array::{ArrayRef, Int8Array, Int32Array, Int64Array};
 use arrow_schema::{DataType, Field, Schema};
 use rayon::prelude::*;
 
-use super::columns::FIELDS;
+use super::columns::Field as LogField;
 use super::model::{Block, Impression, Log};
-use super::read::unknown_form;
 use crate::files::table::{FileType, ids_array, ids_field, properties};
 use crate::files::{AtomicFile, FileFormat, GroupWriter};
 use crate::ids::Ids;
@@ -57,7 +56,7 @@ impl<'a> LogWriter<'a> {
             }
             FileFormat::Csv => Form::text(path, b',')?,
             FileFormat::Tsv => Form::text(path, b'\t')?,
-            FileFormat::Json | FileFormat::Text => return Err(unknown_form(path)),
+            FileFormat::Json | FileFormat::JsonLines | FileFormat::Text => return Err(no_form_to_write(path)),
         };
         Ok(LogWriter { path: path.to_path_buf(), ids, form, waiting: Vec::new() })
     }
@@ -108,6 +107,11 @@ impl<'a> LogWriter<'a> {
             }
         }
     }
+}
+
+fn no_form_to_write(path: &Path) -> Error {
+    let endings = ".parquet, .csv or .tsv (the latter two also with .gz or .zst)";
+    Error::input(path, format!("does not say its form, but the name of a log to write ends in {endings}"))
 }
 
 fn schema(ids: &Block<'_>) -> Schema {
@@ -184,7 +188,7 @@ impl Form {
             "zst" | "zstd" => Compressor::Zstd(zstd::Encoder::new(file, 3).map_err(failed)?),
             _ => Compressor::Plain(file),
         };
-        let header = FIELDS.join(if delimiter == b',' { "," } else { "\t" }) + "\n";
+        let header = LogField::LOGGED.map(LogField::name).join(if delimiter == b',' { "," } else { "\t" }) + "\n";
         file.write(header.as_bytes()).map_err(failed)?;
         Ok(Form::Text { delimiter, file: Box::new(file) })
     }

@@ -1,0 +1,232 @@
+//! How to read a log: which columns, which form, and what to do with rows that cannot be read.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use super::columns::Columns;
+use super::time::Time;
+use crate::Result;
+use crate::files::FileFormat;
+use crate::named::find_named;
+
+/// The form of a log file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Comma-separated values with a header.
+    Csv,
+    /// Tab-separated values with a header.
+    Tsv,
+    /// One JSON object per line, or one array of objects.
+    JsonLines,
+    /// Apache Parquet.
+    Parquet,
+}
+
+/// How the names of logs end.
+pub(super) const ENDINGS: &str = ".parquet, .csv, .tsv, .jsonl, .ndjson or .json (text also with .gz or .zst)";
+
+impl LogFormat {
+    /// The form that a file's ending names, if it does.
+    pub fn of(path: &Path) -> Option<Self> {
+        match FileFormat::of(path) {
+            FileFormat::Parquet => Some(LogFormat::Parquet),
+            FileFormat::Csv => Some(LogFormat::Csv),
+            FileFormat::Tsv => Some(LogFormat::Tsv),
+            FileFormat::Json | FileFormat::JsonLines => Some(LogFormat::JsonLines),
+            FileFormat::Text => None,
+        }
+    }
+}
+
+impl fmt::Display for LogFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            LogFormat::Csv => "csv",
+            LogFormat::Tsv => "tsv",
+            LogFormat::JsonLines => "jsonl",
+            LogFormat::Parquet => "parquet",
+        })
+    }
+}
+
+impl FromStr for LogFormat {
+    type Err = crate::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let all = [LogFormat::Csv, LogFormat::Tsv, LogFormat::JsonLines, LogFormat::Parquet];
+        find_named(&all, text, "a form of logs")
+    }
+}
+
+/// What happens to a row that breaks a rule.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum OnBadRow {
+    /// The first one is an error.
+    #[default]
+    Error,
+    /// They are left out and counted.
+    Skip,
+    /// They are left out, counted, and written to this file with their places and findings.
+    Quarantine(PathBuf),
+}
+
+/// What a list of clicks holds, in a log with one row per result page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ClickList {
+    /// 0 or 1 for each document.
+    Flags,
+    /// The ids of the clicked documents.
+    Docs,
+    /// The positions of the clicked documents.
+    Positions,
+}
+
+impl ClickList {
+    pub(super) const ALL: [ClickList; 3] = [ClickList::Flags, ClickList::Docs, ClickList::Positions];
+}
+
+impl fmt::Display for ClickList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ClickList::Flags => "flags",
+            ClickList::Docs => "docs",
+            ClickList::Positions => "positions",
+        })
+    }
+}
+
+impl FromStr for ClickList {
+    type Err = crate::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        find_named(&ClickList::ALL, text, "what a list of clicks holds")
+    }
+}
+
+/// How to read a log.
+///
+/// ```
+/// use truerank::log::{Columns, OnBadRow, ReadOptions};
+/// let mut columns = Columns::default();
+/// columns.map("user", "client_id")?;
+/// let options = ReadOptions::new().columns(columns).on_bad_row(OnBadRow::Skip).from("2024-03-01".parse()?);
+/// # Ok::<(), truerank::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadOptions {
+    pub(super) columns: Columns,
+    pub(super) format: Option<LogFormat>,
+    pub(super) on_bad_row: OnBadRow,
+    pub(super) from: Option<Time>,
+    pub(super) until: Option<Time>,
+    pub(super) list_separator: Option<char>,
+    pub(super) clicks: Option<ClickList>,
+    /// Whether times are read although nothing is left out by them.
+    pub(super) times: bool,
+    /// Whether rows remember where they stand.
+    pub(super) places: bool,
+    /// Further columns of numbers.
+    pub(super) numbers: Vec<String>,
+    pub(super) max_grade: u8,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        ReadOptions {
+            columns: Columns::default(),
+            format: None,
+            on_bad_row: OnBadRow::Error,
+            from: None,
+            until: None,
+            list_separator: None,
+            clicks: None,
+            times: false,
+            places: false,
+            numbers: Vec::new(),
+            max_grade: 4,
+        }
+    }
+}
+
+impl ReadOptions {
+    /// All defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The names of the columns. Default: those of the fields, or the one column whose name is a usual one for it.
+    pub fn columns(mut self, columns: Columns) -> Self {
+        self.columns = columns;
+        self
+    }
+
+    /// The form of all files. Default: as their endings say; for standard input, as its first bytes look.
+    pub fn format(mut self, format: impl Into<Option<LogFormat>>) -> Self {
+        self.format = format.into();
+        self
+    }
+
+    /// What happens to rows that break a rule. Default: the first one is an error.
+    pub fn on_bad_row(mut self, on_bad_row: OnBadRow) -> Self {
+        self.on_bad_row = on_bad_row;
+        self
+    }
+
+    /// Only result pages whose earliest row is at this time or later. Default: all.
+    pub fn from(mut self, from: Time) -> Self {
+        self.from = Some(from);
+        self
+    }
+
+    /// Only result pages whose earliest row is before this time. Default: all.
+    pub fn until(mut self, until: Time) -> Self {
+        self.until = Some(until);
+        self
+    }
+
+    /// What stands between the parts of a list in CSV and TSV. Default: guessed where a column's name says that it
+    /// holds lists (`docs`); JSON arrays need none.
+    pub fn list_separator(mut self, separator: char) -> Self {
+        self.list_separator = Some(separator);
+        self
+    }
+
+    /// What lists of clicks hold. Default: what their values can only be.
+    pub fn clicks(mut self, clicks: ClickList) -> Self {
+        self.clicks = Some(clicks);
+        self
+    }
+
+    /// The highest grade, where grades are read from the log. Default: 4.
+    pub fn max_grade(mut self, max_grade: u8) -> Self {
+        self.max_grade = max_grade;
+        self
+    }
+
+    /// Whether a page whose earliest row is at `time` is asked for.
+    pub(crate) fn is_in_range(&self, time: i64) -> bool {
+        let time = Time::from_milliseconds(time);
+        self.from.is_none_or(|from| from <= time) && self.until.is_none_or(|until| time < until)
+    }
+
+    /// Whether some pages are left out by their time.
+    pub(crate) fn has_range(&self) -> bool {
+        self.from.is_some() || self.until.is_some()
+    }
+
+    /// Whether bad rows are left out.
+    pub(crate) fn skips(&self) -> bool {
+        self.on_bad_row != OnBadRow::Error
+    }
+
+    pub(super) fn needs_times(&self) -> bool {
+        self.times || self.has_range()
+    }
+
+    /// The same for another look at the files: rows remember where they stand, and bad ones are not kept again.
+    pub(crate) fn with_places(&self) -> Self {
+        let on_bad_row = if self.skips() { OnBadRow::Skip } else { OnBadRow::Error };
+        ReadOptions { places: true, on_bad_row, ..self.clone() }
+    }
+}

@@ -1,0 +1,256 @@
+//! Hands out the work of reading a log: its files in order, each as blocks or row groups that can be read on any thread.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::bad_rows::{BadRow, Unit};
+use super::blocks::{BLOCK, Block, Blocks, Cut};
+use super::delimited::DelimitedForm;
+use super::expand::STDIN;
+use super::input::Input;
+use super::json::JsonForm;
+use super::layout::{Layout, ReadColumn};
+use super::options::{ENDINGS, LogFormat, ReadOptions};
+use super::parquet::ParquetFile;
+use super::rows::Rows;
+use super::text::TextForm;
+use crate::{Error, Result};
+
+/// An open file, of which some may have been handed out.
+enum Source {
+    Text {
+        form: Arc<dyn TextForm>,
+        cut: Cut,
+        blocks: Box<Blocks>,
+    },
+    Parquet {
+        file: Arc<ParquetFile>,
+        next: usize,
+    },
+    /// Without even a header.
+    Empty,
+}
+
+/// A part of a file that can be read by itself.
+pub(super) enum Work {
+    Block(Arc<dyn TextForm>, Block),
+    RowGroup(Arc<ParquetFile>, usize),
+}
+
+impl Work {
+    /// Hands the rows to `take`, perhaps in pieces; returns the bad rows.
+    pub fn run(self, take: &mut dyn FnMut(Rows)) -> Result<Vec<BadRow>> {
+        match self {
+            Work::Block(form, block) => {
+                let parsed = form.parse(&block);
+                drop(block);
+                take(parsed.rows);
+                Ok(parsed.bad)
+            }
+            Work::RowGroup(file, group) => file.read(group, take),
+        }
+    }
+}
+
+/// What reading the heads of the files showed.
+#[derive(Debug, Default)]
+pub(super) struct Heads {
+    /// Where fields are read from, each way once.
+    pub columns: Vec<ReadColumn>,
+    pub anonymous: bool,
+    pub notes: Vec<String>,
+}
+
+impl Heads {
+    fn add(&mut self, layout: &Layout, notes: Vec<String>) {
+        self.anonymous |= layout.user.is_none();
+        for read in &layout.reads {
+            if !self.columns.contains(read) {
+                self.columns.push(read.clone());
+            }
+        }
+        for note in notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+    }
+}
+
+/// The files of a log as pieces of work, numbered in their order.
+pub(super) struct Dispenser<'a> {
+    paths: &'a [PathBuf],
+    options: &'a ReadOptions,
+    /// The file that is open, or is opened next.
+    file: usize,
+    source: Option<Source>,
+    number: u64,
+    pub heads: Heads,
+    /// Bytes of the open file that were told to the progress.
+    told: u64,
+}
+
+/// Work, its number and its file.
+pub(super) struct Task {
+    pub number: u64,
+    pub file: usize,
+    pub work: Work,
+    /// Bytes of files that are behind it and were not counted before.
+    pub bytes: u64,
+}
+
+impl<'a> Dispenser<'a> {
+    pub fn new(paths: &'a [PathBuf], options: &'a ReadOptions) -> Self {
+        Dispenser { paths, options, file: 0, source: None, number: 0, heads: Heads::default(), told: 0 }
+    }
+
+    /// The number of the next task, or of the error that comes in its place, and its file.
+    pub fn place(&self) -> (u64, usize) {
+        (self.number, self.file)
+    }
+
+    /// The next piece of work; none at the end of the last file.
+    pub fn next(&mut self) -> Result<Option<Task>> {
+        while self.file < self.paths.len() {
+            if self.source.is_none() {
+                self.open()?;
+            }
+            if let Some(work) = self.next_work()? {
+                let (number, bytes) = (self.number, self.new_bytes());
+                self.number += 1;
+                return Ok(Some(Task { number, file: self.file, work, bytes }));
+            }
+            self.source = None;
+            self.told = 0;
+            self.file += 1;
+        }
+        Ok(None)
+    }
+
+    fn open(&mut self) -> Result<()> {
+        let path = &self.paths[self.file];
+        let mut notes = Vec::new();
+        let source = Source::open(path, self.options, &mut notes)?;
+        if let Some(layout) = source.layout() {
+            self.heads.add(layout, notes);
+        }
+        self.source = Some(source);
+        Ok(())
+    }
+
+    fn next_work(&mut self) -> Result<Option<Work>> {
+        match &mut self.source {
+            Some(Source::Text { form, cut, blocks }) => {
+                Ok(blocks.next(cut)?.map(|block| Work::Block(form.clone(), block)))
+            }
+            Some(Source::Parquet { file, next }) if *next < file.chunk_count() => {
+                *next += 1;
+                Ok(Some(Work::RowGroup(file.clone(), *next - 1)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn new_bytes(&mut self) -> u64 {
+        let read = match &self.source {
+            Some(Source::Text { blocks, .. }) => blocks.read_count(),
+            Some(Source::Parquet { file, next }) => share(size(&self.paths[self.file]), *next, file.chunk_count()),
+            _ => 0,
+        };
+        let new = read.saturating_sub(self.told);
+        self.told = read;
+        new
+    }
+}
+
+/// The part of `size` that the first `count` of `all` chunks stand for.
+fn share(size: u64, count: usize, all: usize) -> u64 {
+    (u128::from(size) * count as u128 / all.max(1) as u128) as u64
+}
+
+pub(super) fn size(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+impl Source {
+    fn open(path: &Path, options: &ReadOptions, notes: &mut Vec<String>) -> Result<Self> {
+        let is_stdin = path.as_os_str() == STDIN;
+        let format = options.format.or_else(|| LogFormat::of(path));
+        if format == Some(LogFormat::Parquet) && !is_stdin {
+            return Ok(Source::Parquet { file: Arc::new(ParquetFile::open(path, options, notes)?), next: 0 });
+        }
+        let mut blocks = Blocks::new(path, Input::open(path)?, BLOCK);
+        let format = match format {
+            Some(format) => format,
+            None if is_stdin => guess_format(blocks.head(0)?),
+            None => return Err(unknown_form(path)),
+        };
+        let form: Option<Arc<dyn TextForm>> = match format {
+            LogFormat::Csv => delimited(path, &mut blocks, b',', options, notes)?,
+            LogFormat::Tsv => delimited(path, &mut blocks, b'\t', options, notes)?,
+            LogFormat::JsonLines => match JsonForm::open(path, &mut blocks, options, notes)? {
+                Some(form) => Some(Arc::new(form)),
+                None => None,
+            },
+            LogFormat::Parquet => {
+                let finding =
+                    "Parquet cannot be read from standard input: its directory stands at its end; give the file";
+                return Err(Error::input(path, finding));
+            }
+        };
+        Ok(match form {
+            Some(form) => Source::Text { cut: form.cut(), form, blocks: Box::new(blocks) },
+            None => Source::Empty,
+        })
+    }
+
+    fn layout(&self) -> Option<&Layout> {
+        match self {
+            Source::Text { form, .. } => Some(form.layout()),
+            Source::Parquet { file, .. } => Some(file.layout()),
+            Source::Empty => None,
+        }
+    }
+}
+
+fn delimited(
+    path: &Path,
+    blocks: &mut Blocks,
+    delimiter: u8,
+    options: &ReadOptions,
+    notes: &mut Vec<String>,
+) -> Result<Option<Arc<dyn TextForm>>> {
+    let form = DelimitedForm::open(path, blocks, delimiter, options, notes)?;
+    Ok(form.map(|form| Arc::new(form) as Arc<dyn TextForm>))
+}
+
+/// The form of text that says nothing of it: JSON starts with a bracket, and a TSV header has tabs.
+fn guess_format(head: &[u8]) -> LogFormat {
+    let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
+    let header = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
+    match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'{' | b'[') => LogFormat::JsonLines,
+        _ if header.contains(&b'\t') => LogFormat::Tsv,
+        _ => LogFormat::Csv,
+    }
+}
+
+pub(super) fn unknown_form(path: &Path) -> Error {
+    let finding = format!("does not say its form, but the name of a log ends in {ENDINGS}; or say it with --format");
+    Error::input(path, finding)
+}
+
+/// What the records of a file are counted in.
+pub(crate) fn unit_of(path: &Path, options: &ReadOptions) -> Unit {
+    match options.format.or_else(|| LogFormat::of(path)) {
+        Some(LogFormat::Parquet) => Unit::Row,
+        _ => Unit::Line,
+    }
+}
+
+/// Opens every file and looks for its columns, so that a wrong name is said before long work.
+pub(crate) fn check_files(paths: &[PathBuf], options: &ReadOptions) -> Result<()> {
+    let files = super::expand::expand(paths, options.format)?;
+    let mut others = files.iter().filter(|path| path.as_os_str() != STDIN);
+    others.try_for_each(|path| Source::open(path, options, &mut Vec::new()).map(drop))
+}

@@ -1,0 +1,35 @@
+//! What the forms of text have in common: blocks of bytes to rows and bad rows.
+
+use std::path::Path;
+
+use super::bad_rows::BadRow;
+use super::blocks::{Block, Cut};
+use super::layout::Layout;
+use super::rows::Rows;
+use crate::error::Place;
+
+/// What a block holds.
+pub(super) struct Parsed {
+    pub rows: Rows,
+    pub bad: Vec<BadRow>,
+}
+
+/// A form of text whose blocks can be parsed independently.
+pub(super) trait TextForm: Send + Sync {
+    /// Where the fields stand.
+    fn layout(&self) -> &Layout;
+
+    /// Where blocks may be cut.
+    fn cut(&self) -> Cut;
+
+    /// The rows of a block; its bad rows in order, only the first if the log is refused for it.
+    fn parse(&self, block: &Block) -> Parsed;
+}
+
+/// Appends what is wrong after the records of a block.
+pub(super) fn bad_rows_of(path: &Path, block: &Block, bad: &mut Vec<BadRow>) {
+    if let Some((line, fault)) = &block.fault {
+        let place = line.map_or_else(|| Place::file(path), |line| Place::line(path, line));
+        bad.push(BadRow { place, fault: fault.clone(), raw: String::new() });
+    }
+}
