@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, convert, count, demo, evaluate, experiment, generate, propensity, relevance, report, score, simulate,
-    train,
+    completions, convert, count, demo, evaluate, experiment, generate, predict_clicks, propensity, relevance, report,
+    score, simulate, train,
 };
 
 /// Learns what people find relevant from what they clicked, for every kind of searcher.
@@ -53,6 +53,7 @@ pub enum Command {
     Relevance(relevance::Relevance),
     Train(train::Train),
     Evaluate(evaluate::Evaluate),
+    PredictClicks(predict_clicks::PredictClicks),
     Score(score::Score),
     Experiment(experiment::Experiment),
     Report(report::Report),

@@ -4,7 +4,7 @@ mod common;
 
 use common::Sandbox;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 14] = [
     "demo",
     "generate",
     "simulate",
@@ -13,6 +13,7 @@ const COMMANDS: [&str; 13] = [
     "relevance",
     "train",
     "evaluate",
+    "predict-clicks",
     "score",
     "experiment",
     "report",

@@ -13,6 +13,15 @@ pub fn rank(scores: &[f32]) -> Vec<usize> {
     order
 }
 
+/// The value below which `share` of the sorted values lie, linear between neighbours.
+pub fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let place = share * (sorted.len() - 1) as f64;
+    let (below, rest) = (place.floor() as usize, place.fract());
+    let above = sorted[(below + 1).min(sorted.len() - 1)];
+    // As it stands, not as a sum: equal neighbours give their value to the last bit.
+    if rest == 0.0 { sorted[below] } else { sorted[below] + rest * (above - sorted[below]) }
+}
+
 /// The `x` between `low` and `high` where `f` is smallest, found on a grid and then by golden section.
 ///
 /// Exact to `tolerance` where `f` has one valley around the best grid point.
@@ -52,6 +61,14 @@ mod tests {
     fn equal_scores_keep_the_order_of_the_input() {
         assert_eq!(rank(&[1.0, 2.0, 1.0, 2.0]), [1, 3, 0, 2]);
         assert_eq!(rank(&[-0.0, 0.0, 1.0]), [2, 0, 1]);
+    }
+
+    #[test]
+    fn quantiles_lie_between_neighbours() {
+        let values = [1.0, 2.0, 4.0];
+        let shares = [0.0, 0.25, 0.5, 0.75, 1.0];
+        assert_eq!(shares.map(|share| quantile(&values, share)), [1.0, 1.5, 2.0, 3.0, 4.0]);
+        assert_eq!(quantile(&[7.0], 0.3), 7.0);
     }
 
     #[test]

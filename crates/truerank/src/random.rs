@@ -1,5 +1,6 @@
 //! Reproducible randomness: one named generator, one stream per purpose and piece of work.
 
+use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 
@@ -22,6 +23,14 @@ pub fn stream(seed: u64, purpose: &str, index: u64) -> Random {
     let mut generator = ChaCha8Rng::seed_from_u64(seed ^ fnv1a(purpose));
     generator.set_stream(index);
     generator
+}
+
+/// How often each of `count` things is drawn when as many are drawn with replacement: resample number `index`.
+pub(crate) fn resample(count: usize, seed: u64, index: u64) -> Vec<f64> {
+    let mut random = stream(seed, "bootstrap", index);
+    let mut weights = vec![0.0; count];
+    (0..count).for_each(|_| weights[random.random_range(0..count)] += 1.0);
+    weights
 }
 
 /// FNV-1a, 64 bits: a fixed, documented hash, so that a purpose's stream never changes.

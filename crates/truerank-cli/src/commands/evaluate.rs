@@ -1,4 +1,4 @@
-//! `truerank evaluate`: how good a ranker is, and whether it is better than another.
+//! `truerank evaluate`: how good a ranker is, and whether it is better than another, by grades and by clicks.
 
 use std::path::{Path, PathBuf};
 
@@ -8,22 +8,29 @@ use truerank::data::Dataset;
 use truerank::evaluate::{EmptyQueries, Evaluation, Evaluator, Measure, TTest, paired_t_test};
 
 use super::common::{LoadedRanker, ReadArguments, read_file};
+use super::evaluate_clicks::{ByClicks, ClickArguments};
 use crate::output::{Table, measure, print, print_json, thousands};
 use crate::progress::Shown;
 
-/// Evaluate a ranker on graded queries, alone or against another
+/// Evaluate a ranker on graded queries or on logged clicks, alone or against another
 #[derive(clap::Args)]
 #[command(after_help = "\
 Ties in score keep the order of the file. With --against, p is that of a paired
 two-sided t-test over queries.
 
+With --clicks, the counts of a log of queries that the ranker did not learn from judge
+it too: each click counts as its estimator weighs it, wherever the ranker puts the
+document; what was never shown earns nothing. Intervals (95 %) and p come from
+resampling queries. Documents then need no grades.
+
 Examples:
   truerank evaluate data/test.txt --ranker ranker.safetensors
   truerank evaluate data/test.txt --ranker a.safetensors --against b.safetensors
   truerank evaluate data/test.txt --ranker a.safetensors --measure nDCG@10 --measure MAP
-  truerank evaluate data/test.txt --ranker a.safetensors --json --per-query")]
+  truerank evaluate data/test.txt --ranker a.safetensors --json --per-query
+  truerank evaluate docs.parquet --ranker a.safetensors --against b.safetensors --clicks held-out/ --propensities p.json")]
 pub struct Evaluate {
-    /// Graded documents: LETOR/SVMlight text or Parquet
+    /// Documents, graded unless --clicks are given: LETOR/SVMlight text or Parquet
     data: PathBuf,
 
     #[command(flatten)]
@@ -44,6 +51,9 @@ pub struct Evaluate {
     /// What a query without relevant documents scores: 0 as in the paper, 1, or nothing (it is left out)
     #[arg(long, value_enum, default_value_t = Empty::Zero)]
     empty: Empty,
+
+    #[command(flatten)]
+    clicks: ClickArguments,
 
     /// With --json: the values of every query
     #[arg(long, requires = "json")]
@@ -68,17 +78,31 @@ impl Evaluate {
         let ranker = LoadedRanker::load(&self.ranker)?;
         let other = self.against.as_deref().map(LoadedRanker::load).transpose()?;
         let data = read_file(&self.data, &self.reading, progress)?;
-        let evaluator = self.evaluator();
-        let evaluation = evaluator.evaluate(&data, &ranker.score(&data, &self.data)?)?;
-        let against = match other {
-            Some(other) => Some(evaluator.evaluate(&data, &other.score(&data, &self.data)?)?),
-            None => None,
+        let scores = ranker.score(&data, &self.data)?;
+        let other = other.map(|other| other.score(&data, &self.data)).transpose()?;
+        let by_clicks = self.clicks.judge(&data, &self.data, &scores, other.as_deref())?;
+        let by_grades = match by_clicks.is_some() && !is_graded(&data) {
+            true => None,
+            false => Some(self.by_grades(&data, &scores, other.as_deref())?),
         };
         progress.finish();
         if self.json {
-            return print_json(&self.to_json(&data, &evaluation, against.as_ref()));
+            return print_json(&self.to_json(&data, by_grades.as_ref(), by_clicks.as_ref()));
         }
-        print(&self.to_text(&data, &evaluation, against.as_ref()))
+        let mut text = by_grades.map(|by_grades| self.to_text(&data, &by_grades)).unwrap_or_default();
+        if let Some(by_clicks) = by_clicks {
+            text += if text.is_empty() { "" } else { "\n" };
+            text += &by_clicks.to_text(&name(&self.ranker), self.against.as_deref().map(name).as_deref());
+        }
+        print(&text)
+    }
+
+    fn by_grades(&self, data: &Dataset, scores: &[f32], other: Option<&[f32]>) -> Result<ByGrades> {
+        let evaluator = self.evaluator();
+        Ok(ByGrades {
+            evaluation: evaluator.evaluate(data, scores)?,
+            against: other.map(|scores| evaluator.evaluate(data, scores)).transpose()?,
+        })
     }
 
     fn evaluator(&self) -> Evaluator {
@@ -91,7 +115,8 @@ impl Evaluate {
         Evaluator::new(measures).empty_queries(empty).max_grade(self.reading.max_grade)
     }
 
-    fn to_text(&self, data: &Dataset, evaluation: &Evaluation, against: Option<&Evaluation>) -> String {
+    fn to_text(&self, data: &Dataset, by_grades: &ByGrades) -> String {
+        let (evaluation, against) = (&by_grades.evaluation, by_grades.against.as_ref());
         let mut table = match (&self.against, against) {
             (Some(other), Some(_)) => Table::new([
                 "measure".to_string(),
@@ -132,8 +157,25 @@ impl Evaluate {
         }
     }
 
-    fn to_json(&self, data: &Dataset, evaluation: &Evaluation, against: Option<&Evaluation>) -> serde_json::Value {
-        let measures = evaluation.measures.iter().enumerate().map(|(m, what)| {
+    fn to_json(&self, data: &Dataset, by_grades: Option<&ByGrades>, by_clicks: Option<&ByClicks>) -> serde_json::Value {
+        let measures = by_grades.map(|by_grades| self.measures_json(by_grades)).unwrap_or_default();
+        let mut value = json!({
+            "type": "truerank/evaluation", "version": 1,
+            "ranker": self.ranker, "against": self.against, "queries": data.query_count(), "documents": data.len(),
+            "empty_queries": empty_queries(data), "measures": measures,
+        });
+        if self.per_query {
+            value["query_ids"] = (0..data.query_count()).map(|query| data.queries().name(query).into_owned()).collect();
+        }
+        if let Some(by_clicks) = by_clicks {
+            value["clicks"] = by_clicks.to_json();
+        }
+        value
+    }
+
+    fn measures_json(&self, by_grades: &ByGrades) -> Vec<serde_json::Value> {
+        let ByGrades { evaluation, against } = by_grades;
+        let measure = |(m, what): (usize, &Measure)| {
             let mut entry = json!({ "measure": what.to_string(), "mean": mean(evaluation, *what) });
             if let Some(other) = against {
                 let test = paired_t_test(&evaluation.values[m], &other.values[m]);
@@ -146,17 +188,20 @@ impl Evaluate {
                 entry["per_query"] = json!(evaluation.values[m]);
             }
             entry
-        });
-        let mut value = json!({
-            "type": "truerank/evaluation", "version": 1,
-            "ranker": self.ranker, "against": self.against, "queries": data.query_count(), "documents": data.len(),
-            "empty_queries": empty_queries(data), "measures": measures.collect::<Vec<_>>(),
-        });
-        if self.per_query {
-            value["query_ids"] = (0..data.query_count()).map(|query| data.queries().name(query).into_owned()).collect();
-        }
-        value
+        };
+        evaluation.measures.iter().enumerate().map(measure).collect()
     }
+}
+
+/// What grades say.
+struct ByGrades {
+    evaluation: Evaluation,
+    against: Option<Evaluation>,
+}
+
+/// Text without labels has a grade of 0 everywhere.
+fn is_graded(data: &Dataset) -> bool {
+    data.grades().is_some_and(|grades| grades.iter().any(|&grade| grade > 0))
 }
 
 fn mean(evaluation: &Evaluation, measure: Measure) -> f64 {
@@ -171,7 +216,7 @@ fn difference(test: Option<TTest>) -> [String; 2] {
 }
 
 /// `.031`, `< .001`.
-fn p_value(p: f64) -> String {
+pub(super) fn p_value(p: f64) -> String {
     if p < 0.001 { "< .001".to_string() } else { format!("{p:.3}").trim_start_matches('0').to_string() }
 }
 

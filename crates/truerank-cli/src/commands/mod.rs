@@ -6,10 +6,12 @@ pub mod convert;
 pub mod count;
 pub mod demo;
 pub mod evaluate;
+mod evaluate_clicks;
 pub mod experiment;
 mod findings;
 pub mod generate;
 mod log_arguments;
+pub mod predict_clicks;
 pub mod propensity;
 mod propensity_report;
 pub mod relevance;
@@ -17,6 +19,7 @@ pub mod report;
 pub mod score;
 pub mod simulate;
 pub mod train;
+mod weights_report;
 
 use anyhow::Result;
 
@@ -38,6 +41,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
         Command::Relevance(command) => command.run(&progress),
         Command::Train(command) => command.run(&progress),
         Command::Evaluate(command) => command.run(&progress),
+        Command::PredictClicks(command) => command.run(&progress),
         Command::Score(command) => command.run(&progress),
         Command::Experiment(command) => command.run(&progress),
         Command::Report(command) => command.run(&progress),

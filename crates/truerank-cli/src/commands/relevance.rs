@@ -4,14 +4,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
-use serde_json::json;
 use truerank::counts::Counts;
 use truerank::files::{check_file, check_folder, write_folder};
-use truerank::propensity::Propensities;
-use truerank::relevance::{Estimator, Relevance as Weights, Smoothing, estimate};
+use truerank::propensity::{Propensities, RelevanceForm};
+use truerank::relevance::{
+    Diagnostics, Estimation, Estimator, Exposures, Prior, PriorKind, Relevance as Weights, RelevancePredictor, Shrink,
+    Smoothing,
+};
 
-use super::common::together;
-use crate::output::{Table, measure, print, print_json, thousands};
+use super::common::{ReadArguments, read_training_part, together};
+use super::weights_report::{diagnostics_json, diagnostics_text, report_json, report_text};
+use crate::output::{print, print_json};
 use crate::progress::Shown;
 
 /// Turn counts into relevance weights, corrected for who examines what
@@ -24,10 +27,15 @@ Estimators:
   user-aware           corrected by the users of each query: unbiased, less noisy
   user-aware-smoothed  the same, with the users of rare queries pulled toward all users
 
+Prior and correction, for the user-aware ones: relevance = r + (clicks - r*exposure) / D, with r the
+prior and D = max(exposure, clip * sessions) + shrink. Nothing is clipped or shrunk unless asked.
+
 Examples:
   truerank relevance counts/ --propensities clicks.propensities.json -o relevance.parquet
   truerank relevance counts/ --propensities p.json --estimator ips-pbm -o ips.parquet
-  truerank relevance counts/ --propensities p.json --estimator all -o weights/")]
+  truerank relevance counts/ --propensities p.json --estimator all -o weights/
+  truerank relevance counts/ --propensities p.json --prior mean --shrink auto -o r.parquet
+  truerank relevance counts/ --propensities p.json --prior model --data data/ --clip 0.05 -o r.parquet")]
 pub struct Relevance {
     /// Folder that `truerank count` wrote
     counts: PathBuf,
@@ -44,6 +52,37 @@ pub struct Relevance {
     #[arg(long, default_value = "auto", value_name = "RULE")]
     beta: String,
 
+    /// What clicks correct: `none` (0), `mean` (of the log), or `model` (predicted from features)
+    #[arg(long, default_value = "none", value_name = "PRIOR")]
+    prior: PriorKind,
+
+    /// For `--prior model`: folder with train, vali and test (the training part is used), or a file
+    #[arg(long, value_name = "DATA")]
+    data: Option<PathBuf>,
+
+    /// For `--prior model`: linear, mlp, or like mlp:64,32; no document is predicted from clicks on its query
+    #[arg(long, default_value = "linear", value_name = "MODEL")]
+    prior_model: RelevanceForm,
+
+    #[command(flatten)]
+    reading: ReadArguments,
+
+    /// Raise exposures below this share of the query's sessions to it
+    #[arg(long, value_name = "SHARE")]
+    clip: Option<f64>,
+
+    /// Pull weights toward the prior, as if it had been examined so often: `auto` (least estimated error) or a number
+    #[arg(long, default_value = "none", value_name = "RULE")]
+    shrink: Shrink,
+
+    /// Seed of the model
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Also say how much the weights depend on few clicks
+    #[arg(long)]
+    diagnostics: bool,
+
     /// Print a summary as JSON
     #[arg(long)]
     json: bool,
@@ -56,24 +95,76 @@ pub struct Relevance {
 impl Relevance {
     pub fn run(self, progress: &Shown) -> Result<()> {
         let estimators = self.estimators()?;
-        match self.estimator.as_str() {
-            "all" => check_folder(&self.output, is_weights_file)?,
-            _ => check_file(&self.output)?,
-        }
+        self.check(&estimators)?;
         let counts = Counts::read(&self.counts)?;
         let propensities = Propensities::read(&self.propensities)?;
-        let results: Vec<_> =
-            estimators.into_par_iter().map(|estimator| estimate(&counts, &propensities, estimator)).collect();
-        let all = results
-            .into_iter()
-            .collect::<truerank::Result<Vec<Weights>>>()
-            .with_context(|| together(&self.counts, &self.propensities))?;
+        let fits = || together(&self.counts, &self.propensities);
+        let exposures = Exposures::new(&counts, &propensities).with_context(fits)?;
+        let prior = self.prior(&counts, &propensities, progress)?;
+        let results: Vec<_> = estimators
+            .into_par_iter()
+            .map(|estimator| self.weigh(self.estimation(estimator, &prior), &exposures))
+            .collect();
+        let results = results.into_iter().collect::<truerank::Result<Vec<_>>>().with_context(fits)?;
+        let (all, diagnostics): (Vec<Weights>, Vec<Option<Diagnostics>>) = results.into_iter().unzip();
         match self.estimator.as_str() {
             "all" => write_all(&all, &self.output)?,
             _ => all[0].write(&self.output)?,
         }
         progress.finish();
-        self.report(&all)
+        self.report(&all, &diagnostics)
+    }
+
+    /// What can be said before anything is read.
+    fn check(&self, estimators: &[Estimator]) -> Result<()> {
+        let corrects = self.clip.is_some() || self.shrink != Shrink::None;
+        if self.prior != PriorKind::None && !corrects {
+            bail!("--prior {} changes nothing without --clip or --shrink; add --shrink auto", self.prior);
+        }
+        if corrects && estimators.iter().any(|estimator| !estimator.divides_by_exposure()) {
+            bail!(
+                "--clip and --shrink belong to user-aware and user-aware-smoothed, but --estimator is {}",
+                self.estimator
+            );
+        }
+        match (self.prior, &self.data) {
+            (PriorKind::Model, None) => bail!("--prior model needs the features of the documents; add --data"),
+            (PriorKind::None | PriorKind::Mean, Some(_)) => bail!("--data is for --prior model"),
+            _ => {}
+        }
+        match self.estimator.as_str() {
+            "all" => check_folder(&self.output, is_weights_file)?,
+            _ => check_file(&self.output)?,
+        }
+        Ok(())
+    }
+
+    fn prior(&self, counts: &Counts, propensities: &Propensities, progress: &Shown) -> Result<Prior> {
+        Ok(match (self.prior, &self.data) {
+            (PriorKind::None, _) => Prior::None,
+            (PriorKind::Mean, _) => Prior::Mean,
+            (PriorKind::Model, path) => {
+                let path = path.as_deref().unwrap_or(Path::new(""));
+                let data = read_training_part(path, &self.reading, progress)?;
+                let predictor = RelevancePredictor::new().form(self.prior_model.clone()).seed(self.seed);
+                let predicted = predictor.predict(counts, propensities, &data, progress);
+                Prior::Model(predicted.with_context(|| together(&self.counts, path))?)
+            }
+        })
+    }
+
+    fn estimation(&self, estimator: Estimator, prior: &Prior) -> Estimation {
+        Estimation::new(estimator).prior(prior.clone()).clip(self.clip).shrink(self.shrink)
+    }
+
+    fn weigh(
+        &self,
+        estimation: Estimation,
+        exposures: &Exposures<'_>,
+    ) -> truerank::Result<(Weights, Option<Diagnostics>)> {
+        let weighing = estimation.weigh(exposures)?;
+        let diagnostics = self.diagnostics.then(|| weighing.diagnostics()).transpose()?;
+        Ok((weighing.relevance()?, diagnostics))
     }
 
     fn estimators(&self) -> Result<Vec<Estimator>> {
@@ -95,50 +186,23 @@ impl Relevance {
         }
     }
 
-    fn report(&self, all: &[Weights]) -> Result<()> {
+    fn report(&self, all: &[Weights], diagnostics: &[Option<Diagnostics>]) -> Result<()> {
         if self.json {
-            let rows = all.iter().map(|weights| {
-                let summary = Summary::of(weights);
-                json!({
-                    "estimator": weights.estimator, "beta": weights.beta, "documents": weights.weights.len(),
-                    "mean_weight": summary.mean, "largest_weight": summary.largest,
-                    "mean_standard_error": summary.standard_error,
-                })
+            let rows = all.iter().zip(diagnostics).map(|(weights, diagnostics)| {
+                let mut row = report_json(weights);
+                if let Some(diagnostics) = diagnostics {
+                    row["diagnostics"] = diagnostics_json(diagnostics);
+                }
+                row
             });
             return print_json(&rows.collect());
         }
-        let mut table = Table::new(["estimator", "documents", "mean", "largest", "mean std. error", "β"]);
-        for weights in all {
-            let summary = Summary::of(weights);
-            table.row([
-                weights.estimator.clone(),
-                thousands(weights.weights.len() as u64),
-                measure(summary.mean),
-                measure(summary.largest),
-                measure(summary.standard_error),
-                weights.beta.map_or("".to_string(), |beta| format!("{beta:.2}")),
-            ]);
+        let mut text = report_text(all);
+        for (weights, diagnostics) in all.iter().zip(diagnostics) {
+            let found = diagnostics.as_ref().map(|diagnostics| diagnostics_text(&weights.estimator, diagnostics));
+            text += &found.unwrap_or_default();
         }
-        print(&format!("{}wrote {}\n", table.render(), self.output.display()))
-    }
-}
-
-/// What weights look like on the whole.
-struct Summary {
-    mean: f64,
-    largest: f64,
-    standard_error: f64,
-}
-
-impl Summary {
-    fn of(weights: &Weights) -> Self {
-        let count = weights.weights.len().max(1) as f64;
-        let rows = || weights.weights.iter();
-        Summary {
-            mean: rows().map(|w| w.weight).sum::<f64>() / count,
-            largest: rows().map(|w| w.weight).fold(0.0, f64::max),
-            standard_error: rows().map(|w| w.variance.sqrt()).sum::<f64>() / count,
-        }
+        print(&format!("{text}wrote {}\n", self.output.display()))
     }
 }
 

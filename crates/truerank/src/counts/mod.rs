@@ -1,7 +1,7 @@
 //! Turns impressions into cells: how often each user saw and clicked each document of each query at each position.
 //!
 //! [`count_files`] counts log files, [`count_log`] a log in memory, and [`Counter`] takes blocks as they are made.
-//! [`Counts::write`] and [`Counts::read`] keep counts in a folder.
+//! [`Counts::split_queries`] holds queries out. [`Counts::write`] and [`Counts::read`] keep counts in a folder.
 
 mod assemble;
 mod compact;
@@ -12,6 +12,7 @@ mod folder;
 mod model;
 mod numbering;
 mod partition;
+mod select;
 mod summary;
 
 pub use count::{CountOptions, count_files, count_log};

@@ -26,6 +26,15 @@ impl<'a> RowFinder<'a> {
             self.data.rows_of(number).map(|row| (self.data.docs().name(row), row as u32)).collect();
         Some((number, docs.map(|doc| rows.get(&self.docs.name(doc as usize)).copied()).collect()))
     }
+
+    /// The row of each (query, document); those of a query stand together.
+    pub fn find_pairs(&self, pairs: &[(u32, u32)]) -> Vec<Option<u32>> {
+        let of_query = |pairs: &[(u32, u32)]| match self.find(pairs[0].0, pairs.iter().map(|(_, doc)| *doc)) {
+            Some((_, rows)) => rows,
+            None => vec![None; pairs.len()],
+        };
+        pairs.chunk_by(|a, b| a.0 == b.0).flat_map(of_query).collect()
+    }
 }
 
 /// The error when no `what`, such as a document of the log, is in the data set; `whose` queries are `queries`.

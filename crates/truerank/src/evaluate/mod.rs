@@ -1,13 +1,24 @@
 //! Judges rankings: measures per query, and whether a difference is more than chance.
+//!
+//! With grades by [`Evaluator`]; without, by the clicks of a log: [`Counterfactual`] judges a ranker that was never shown,
+//! [`ClickPrediction`] a click model.
 
+mod bootstrap;
+mod clicks;
+mod counterfactual;
 mod evaluation;
+mod leakage;
 mod measure;
 mod run;
 mod significance;
 
 pub use crate::math::rank;
+pub use bootstrap::{Bounds, PairedDifference};
+pub use clicks::{ClickLikelihood, ClickPrediction, PredictedPosition};
+pub use counterfactual::{ClickMeasure, Counterfactual, JudgedLog, Judgement};
 pub(crate) use evaluation::mean;
 pub use evaluation::{EmptyQueries, Evaluation, Evaluator};
+pub use leakage::{Leakage, leakage};
 pub use measure::Measure;
 pub use run::write_run;
 pub use significance::{Interval, TTest, mean_interval, paired_t_test};

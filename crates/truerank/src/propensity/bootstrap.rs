@@ -1,9 +1,8 @@
 //! Standard errors by resampling queries.
 
-use rand::RngExt;
 use rayon::prelude::*;
 
-use crate::random::stream;
+use crate::random::resample;
 use crate::{Error, Result};
 
 /// The most values that all resamples together may hold: 0.8 GB.
@@ -36,14 +35,6 @@ pub(super) fn check_resamples(resamples: usize, values: usize) -> Result<()> {
         ))),
         _ => Ok(()),
     }
-}
-
-/// How often each query is drawn when as many as there are are drawn with replacement.
-fn resample(queries: usize, seed: u64, index: u64) -> Vec<f64> {
-    let mut random = stream(seed, "bootstrap", index);
-    let mut weights = vec![0.0; queries];
-    (0..queries).for_each(|_| weights[random.random_range(0..queries)] += 1.0);
-    weights
 }
 
 fn deviation(values: impl Iterator<Item = f64> + Clone) -> f64 {

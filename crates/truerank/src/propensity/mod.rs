@@ -13,7 +13,7 @@
 
 mod bootstrap;
 mod compare;
-mod em;
+pub(crate) mod em;
 mod file;
 mod identifiability;
 mod interventions;

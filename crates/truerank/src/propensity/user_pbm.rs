@@ -205,11 +205,7 @@ impl<'a> Model<'a> {
         for (&doc, &gamma) in docs.iter().zip(&relevance) {
             weighted.add_slot_gradients(doc as usize, gamma, &examination, &mut of_slots);
         }
-        let slopes = docs
-            .iter()
-            .zip(&relevance)
-            .map(|(doc, gamma)| weighted.score_gradient(*doc as usize, *gamma, &examination) / shown);
-        self.learner.climb(slopes, rate);
+        self.learner.climb(weighted.slopes(docs, &relevance, &examination).into_iter(), rate);
         let down: Vec<f32> = of_slots.iter().map(|up| -(up / shown) as f32).collect();
         self.logit_optimizer.step(&mut self.logits, &down, EXAMINATION_RATE * rate, 0.0);
     }

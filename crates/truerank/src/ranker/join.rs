@@ -22,14 +22,8 @@ const WEIGHTED: &str = "document with a weight";
 impl Relevance {
     /// For each weight, the row of `data` that it is about.
     pub fn rows_in(&self, data: &Dataset) -> Vec<Option<u32>> {
-        let finder = RowFinder::new(data, &self.queries, &self.docs);
-        let by_query = self.weights.chunk_by(|a, b| a.query == b.query);
-        by_query
-            .flat_map(|weights| match finder.find(weights[0].query, weights.iter().map(|weight| weight.doc)) {
-                Some((_, rows)) => rows,
-                None => vec![None; weights.len()],
-            })
-            .collect()
+        let pairs: Vec<(u32, u32)> = self.weights.iter().map(|weight| (weight.query, weight.doc)).collect();
+        RowFinder::new(data, &self.queries, &self.docs).find_pairs(&pairs)
     }
 }
 
@@ -133,10 +127,10 @@ mod tests {
     fn weights_find_their_rows_and_the_rest_is_counted() {
         let mut relevance = Relevance {
             estimator: "naive".into(),
-            beta: None,
             queries: Ids::Integers(vec![3, 7, 9]),
             docs: Ids::Integers(vec![1, 2, 8]),
             weights: vec![weight(0, 1, 0.5), weight(1, 0, 0.25), weight(1, 2, 1.0), weight(2, 0, 1.0)],
+            ..Relevance::default()
         };
         let (lists, unmatched) = TrainingLists::from_relevance(&data(), &relevance).unwrap();
         assert_eq!((lists.ends, lists.rows, lists.weights), (vec![1, 2], vec![0, 4], vec![0.25, 0.5]));

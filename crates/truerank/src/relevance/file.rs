@@ -6,9 +6,9 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, UInt64Array};
 use arrow_schema::{DataType, Field};
 
-use super::{Relevance, Weight};
+use super::{Clipped, Correction, Relevance, Weight};
 use crate::files::table::{FileType, TableReader, TableWriter, ids_array, ids_field};
-use crate::ids::Interner;
+use crate::ids::{Ids, Interner};
 use crate::{Error, Result};
 
 const FILE_TYPE: FileType = FileType { name: "truerank/relevance", version: 1 };
@@ -28,6 +28,7 @@ impl Relevance {
         ];
         let mut notes = vec![("estimator", self.estimator.clone())];
         notes.extend(self.beta.map(|beta| ("beta", beta.to_string())));
+        notes.extend(self.correction.notes());
         let mut table = TableWriter::create(path, FILE_TYPE, fields, &notes)?;
         table.write(self.columns())?;
         table.finish()
@@ -56,6 +57,7 @@ impl Relevance {
         let table = TableReader::open_as(path, FILE_TYPE)?;
         let estimator = table.note("estimator").unwrap_or_default();
         let beta = table.note("beta").and_then(|text| text.parse().ok());
+        let correction = Correction::from_notes(|key| table.note(key));
         let (mut queries, mut docs, mut weights) = (Interner::default(), Interner::default(), Vec::new());
         table.for_each(|columns| {
             let query = columns.ids("query", &mut queries)?;
@@ -80,36 +82,68 @@ impl Relevance {
             }
             Ok(())
         })?;
-        Self::sorted(path, estimator, beta, queries, docs, weights)
+        let (queries, docs, weights) = sorted(path, queries, docs, weights)?;
+        Ok(Relevance { estimator, beta, correction, queries, docs, weights })
+    }
+}
+
+impl Correction {
+    /// What the file's metadata says; nothing about weights that were not corrected.
+    fn notes(&self) -> Vec<(&'static str, String)> {
+        if *self == Correction::default() {
+            return Vec::new();
+        }
+        let mut notes = vec![("prior", self.prior.to_string()), ("unpredicted", self.unpredicted.to_string())];
+        notes.extend(self.mean.map(|mean| ("prior_mean", mean.to_string())));
+        notes.extend(self.shrink.map(|shrink| ("shrink", shrink.to_string())));
+        if let Some(clip) = self.clip {
+            notes.push(("clip", clip.to_string()));
+            notes.push(("clipped_documents", self.clipped.documents.to_string()));
+            notes.push(("clipped_clicks", self.clipped.clicks.to_string()));
+            notes.push(("clipped_exposure", self.clipped.exposure.to_string()));
+        }
+        notes
     }
 
-    fn sorted(
-        path: &Path,
-        estimator: String,
-        beta: Option<f64>,
-        queries: Interner,
-        docs: Interner,
-        mut weights: Vec<Weight>,
-    ) -> Result<Self> {
-        let ((queries, query_number), (docs, doc_number)) = (queries.into_sorted(), docs.into_sorted());
-        for weight in &mut weights {
-            weight.query = query_number[weight.query as usize];
-            weight.doc = doc_number[weight.doc as usize];
+    fn from_notes(note: impl Fn(&str) -> Option<String>) -> Self {
+        let number = |key: &str| note(key).and_then(|text| text.parse::<f64>().ok());
+        let count = |key: &str| note(key).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+        Correction {
+            prior: note("prior").and_then(|text| text.parse().ok()).unwrap_or_default(),
+            mean: number("prior_mean"),
+            unpredicted: count("unpredicted"),
+            clip: number("clip"),
+            shrink: number("shrink"),
+            clipped: Clipped {
+                documents: count("clipped_documents"),
+                clicks: number("clipped_clicks").unwrap_or(0.0),
+                exposure: number("clipped_exposure").unwrap_or(0.0),
+            },
         }
-        weights.sort_by_key(|weight| (weight.query, weight.doc));
-        let twice = weights.windows(2).find(|pair| (pair[0].query, pair[0].doc) == (pair[1].query, pair[1].doc));
-        if let Some(pair) = twice {
-            let (query, doc) = (queries.name(pair[0].query as usize), docs.name(pair[0].doc as usize));
-            return Err(Error::input(path, format!("document {doc} of query {query} has two weights, but needs one")));
-        }
-        Ok(Relevance { estimator, beta, queries, docs, weights })
     }
+}
+
+/// Ids in their natural order, and weights in that of their ids.
+fn sorted(path: &Path, queries: Interner, docs: Interner, mut weights: Vec<Weight>) -> Result<(Ids, Ids, Vec<Weight>)> {
+    let ((queries, query_number), (docs, doc_number)) = (queries.into_sorted(), docs.into_sorted());
+    for weight in &mut weights {
+        weight.query = query_number[weight.query as usize];
+        weight.doc = doc_number[weight.doc as usize];
+    }
+    weights.sort_by_key(|weight| (weight.query, weight.doc));
+    let twice = weights.windows(2).find(|pair| (pair[0].query, pair[0].doc) == (pair[1].query, pair[1].doc));
+    if let Some(pair) = twice {
+        let (query, doc) = (queries.name(pair[0].query as usize), docs.name(pair[0].doc as usize));
+        return Err(Error::input(path, format!("document {doc} of query {query} has two weights, but needs one")));
+    }
+    Ok((queries, docs, weights))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{Ids, Texts};
+    use crate::ids::Texts;
+    use crate::relevance::PriorKind;
 
     #[test]
     fn what_is_written_is_read_back() {
@@ -127,6 +161,14 @@ mod tests {
         let relevance = Relevance {
             estimator: "user-aware-smoothed".into(),
             beta: Some(3.3),
+            correction: Correction {
+                prior: PriorKind::Model,
+                mean: Some(0.1),
+                unpredicted: 2,
+                clip: Some(0.05),
+                shrink: Some(1.0 / 3.0),
+                clipped: Clipped { documents: 7, clicks: 0.2, exposure: 0.01 },
+            },
             queries: Ids::Texts(queries),
             docs: Ids::Integers(vec![-1, 2, 30]),
             weights: vec![weight(0, 1), weight(0, 2), weight(1, 0)],

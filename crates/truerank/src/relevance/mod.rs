@@ -1,15 +1,34 @@
 //! Turns clicks into relevance: cells and examination probabilities to a weight for each document of each query.
+//!
+//! [`estimate`] is the short form; [`Estimation`] adds a prior, clipping and shrinkage; [`Diagnostics`] says how much the
+//! weights depend on few clicks.
 
+mod correction;
+mod diagnostics;
+mod estimation;
 mod estimator;
+mod exposures;
 mod file;
+#[cfg(test)]
+mod gains;
 mod model;
 mod moments;
 mod pairs;
+mod predict;
+mod prior;
+mod shrinkage;
 mod smoothing;
 #[cfg(test)]
 mod theorems;
+mod weighing;
 
-pub use estimator::{Estimator, Smoothing, estimate};
-pub use model::{Relevance, Weight};
+pub use diagnostics::{ClickWeight, Diagnostics, EffectiveSizes};
+pub use estimation::{Estimation, estimate};
+pub use estimator::{Estimator, Smoothing};
+pub use exposures::Exposures;
+pub use model::{Clipped, Correction, Relevance, Weight};
 pub use pairs::{PairWeights, QueryPairs, pair_weights};
+pub use predict::RelevancePredictor;
+pub use prior::{PredictedRelevance, Prior, PriorKind, Shrink};
 pub use smoothing::{least_error_beta, likelihood_beta};
+pub use weighing::Weighing;

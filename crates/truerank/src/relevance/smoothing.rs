@@ -3,14 +3,15 @@
 use rayon::prelude::*;
 use statrs::function::gamma::ln_gamma;
 
-use super::moments::{PairSums, RelevanceMoments, all_sums};
+use super::exposures::{Exposures, PairSums};
+use super::moments::RelevanceMoments;
 use crate::Result;
 use crate::counts::Counts;
 use crate::math::minimize;
-use crate::propensity::{Examination, Propensities};
+use crate::propensity::Propensities;
 
-/// β is looked for between e^-7 (as good as none) and e^14 (as good as `ips-pbm` for any query).
-const LOG_BETA: (f64, f64) = (-7.0, 14.0);
+/// Strengths are looked for between e^-7 (as good as none) and e^14 (for β as good as `ips-pbm` for any query).
+const LOG_STRENGTH: (f64, f64) = (-7.0, 14.0);
 
 /// Pairs or queries summed by one task: fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 4096;
@@ -20,9 +21,8 @@ const CHUNK: usize = 4096;
 /// For given sessions a smoothed weight is the user-aware one times `ρ = E/D`. With γ the true relevance its squared
 /// bias is `γ²(ρ−1)²` and its variance `ρ²·(γE − γ²Σnθ²)/E²`. γ and γ² are replaced by their means over the log.
 pub fn least_error_beta(counts: &Counts, propensities: &Propensities) -> Result<f64> {
-    let examination = Examination::new(propensities, counts)?;
-    let pairs = all_sums(counts, &examination);
-    Ok(least_error_beta_of(&counts.sessions_per_query(), &pairs, RelevanceMoments::of(&pairs)))
+    let exposures = Exposures::new(counts, propensities)?;
+    Ok(least_error_beta_of(&exposures.sessions, &exposures.pairs, exposures.moments))
 }
 
 pub(super) fn least_error_beta_of(sessions: &[u64], pairs: &[PairSums], moments: RelevanceMoments) -> f64 {
@@ -61,11 +61,13 @@ fn log_rising(a: f64, n: f64) -> f64 {
     ln_gamma(a + n) - ln_gamma(a)
 }
 
-fn lowest(error: impl Fn(f64) -> f64) -> f64 {
-    minimize(LOG_BETA.0, LOG_BETA.1, 21, 1e-3, |log_beta| error(log_beta.exp())).exp()
+/// The strength with the least error.
+pub(super) fn lowest(error: impl Fn(f64) -> f64) -> f64 {
+    minimize(LOG_STRENGTH.0, LOG_STRENGTH.1, 21, 1e-3, |log| error(log.exp())).exp()
 }
 
-fn chunked_sum<T: Sync>(items: &[T], term: impl Fn(&T) -> f64 + Sync) -> f64 {
+/// A sum whose bits do not depend on the number of threads.
+pub(super) fn chunked_sum<T: Sync>(items: &[T], term: impl Fn(&T) -> f64 + Sync) -> f64 {
     let sums: Vec<f64> = items.par_chunks(CHUNK).map(|chunk| chunk.iter().map(&term).sum()).collect();
     sums.iter().sum()
 }

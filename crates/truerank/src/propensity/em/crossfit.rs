@@ -2,11 +2,11 @@
 
 use rand::seq::SliceRandom;
 
-use super::expectation::Weighted;
 use super::learner::{BATCH, Learner};
 use crate::Result;
 use crate::data::Dataset;
 use crate::network::Architecture;
+use crate::progress::Progress;
 use crate::random::stream;
 
 /// One network for each part of the queries, trained on the other parts.
@@ -14,7 +14,7 @@ use crate::random::stream;
 /// A network that had seen a document's own clicks would explain them by the document, and leave nothing for the
 /// position: it would be a table of γ, under which one fixed ranking says nothing about positions. Scores of unseen
 /// queries carry only what features tell.
-pub(super) struct CrossFit<'a> {
+pub(crate) struct CrossFit<'a> {
     data: &'a Dataset,
     rows: &'a [u32],
     part_of_doc: Vec<u32>,
@@ -25,10 +25,16 @@ pub(super) struct CrossFit<'a> {
 }
 
 /// Parts of the queries.
-const PARTS: u32 = 4;
+pub(crate) const PARTS: u32 = 4;
 
 /// At first.
 const LEARNING_RATE: f32 = 0.002;
+
+/// Epochs at most; they mostly stop after 15 to 25.
+const EPOCHS: usize = 60;
+
+/// Epochs in a row that predict unseen queries no better before the networks stop; each halves the learning rate.
+const PATIENCE: usize = 3;
 
 impl<'a> CrossFit<'a> {
     pub fn new(
@@ -50,34 +56,47 @@ impl<'a> CrossFit<'a> {
         })
     }
 
-    /// Every network sees each document of the other parts once.
-    pub fn epoch(&mut self, weighted: &Weighted<'_>, examination: &[f64]) {
+    /// The best scores of unseen queries. `epoch` trains for an [`epoch`](CrossFit::epoch) and says how likely the
+    /// clicks are under the [`scores`](CrossFit::scores) that follow.
+    pub fn train(&mut self, progress: &dyn Progress, mut epoch: impl FnMut(&mut Self) -> (f64, Vec<f64>)) -> Vec<f64> {
+        let (mut best, mut best_scores, mut since_best) = (f64::NEG_INFINITY, Vec::new(), 0);
+        progress.begin("training networks", EPOCHS as u64);
+        for _ in 0..EPOCHS {
+            let (value, scores) = epoch(self);
+            progress.advance(1);
+            progress.note(&format!("log-likelihood of unseen queries {value:.6}"));
+            if value > best {
+                (best, best_scores, since_best) = (value, scores, 0);
+                continue;
+            }
+            since_best += 1;
+            self.rate /= 2.0;
+            if since_best == PATIENCE {
+                break;
+            }
+        }
+        best_scores
+    }
+
+    /// Every network sees each document of the other parts once. `slopes` are those of the log-likelihood in the logits
+    /// of a batch of documents, given their γ.
+    pub fn epoch(&mut self, slopes: impl Fn(&[u32], &[f64]) -> Vec<f64>) {
         for part in 0..PARTS {
             let mut docs: Vec<u32> =
                 (0..self.rows.len() as u32).filter(|doc| self.part_of_doc[*doc as usize] != part).collect();
             docs.shuffle(&mut stream(self.seed, "em-epoch", self.epochs * u64::from(PARTS) + u64::from(part)));
             for batch in docs.chunks(BATCH) {
-                self.step(part as usize, batch, weighted, examination);
+                self.step(part as usize, batch, &slopes);
             }
         }
         self.epochs += 1;
     }
 
     /// A step of one network up the log-likelihood of the clicks on `docs`.
-    fn step(&mut self, part: usize, docs: &[u32], weighted: &Weighted<'_>, examination: &[f64]) {
+    fn step(&mut self, part: usize, docs: &[u32], slopes: &impl Fn(&[u32], &[f64]) -> Vec<f64>) {
         let batch: Vec<u32> = docs.iter().map(|doc| self.rows[*doc as usize]).collect();
         let relevance = self.learners[part].relevance(self.data, &batch);
-        let shown = weighted.shown_of(docs);
-        let slopes = docs
-            .iter()
-            .zip(&relevance)
-            .map(|(doc, gamma)| weighted.score_gradient(*doc as usize, *gamma, examination) / shown);
-        self.learners[part].climb(slopes, self.rate);
-    }
-
-    /// Takes steps half as long from now on.
-    pub fn halve_rate(&mut self) {
-        self.rate /= 2.0;
+        self.learners[part].climb(slopes(docs, &relevance).into_iter(), self.rate);
     }
 
     /// The logit of each document's γ, by the network that did not see it.
@@ -93,7 +112,7 @@ impl<'a> CrossFit<'a> {
 }
 
 /// The part of each document's query: queries are dealt out in random order.
-fn parts(docs: &[(u32, u32)], seed: u64) -> Vec<u32> {
+pub(crate) fn parts(docs: &[(u32, u32)], seed: u64) -> Vec<u32> {
     let mut queries: Vec<u32> = docs.chunk_by(|a, b| a.0 == b.0).map(|of_query| of_query[0].0).collect();
     queries.shuffle(&mut stream(seed, "em-parts", 0));
     let most = queries.iter().max().map_or(0, |query| *query as usize + 1);

@@ -10,7 +10,7 @@ const PIECE: usize = 512;
 /// Rows of a data set as columns of mean 0 and deviation 1, after a constant 1.
 ///
 /// `w·(x−μ)/σ` is computed from the raw rows with `w/σ` and one constant, so the matrix is not copied.
-pub(super) struct Design<'a> {
+pub(crate) struct Design<'a> {
     features: &'a [f32],
     width: usize,
     rows: Vec<u32>,
@@ -48,6 +48,20 @@ impl<'a> Design<'a> {
         design.scale = squares.into_iter().map(|sum| inverse_deviation(sum / count)).collect();
         design.root = cholesky(design.correlations(), design.columns());
         design
+    }
+
+    /// No features but this column.
+    pub fn of_column(column: &[f64]) -> Self {
+        let empty = Design {
+            features: &[],
+            width: 0,
+            rows: (0..column.len() as u32).collect(),
+            mean: Vec::new(),
+            scale: Vec::new(),
+            extra: Vec::new(),
+            root: Vec::new(),
+        };
+        empty.with_column(column)
     }
 
     /// The same with one more column.

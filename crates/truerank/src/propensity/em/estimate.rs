@@ -309,12 +309,7 @@ pub(in crate::propensity) fn matched_observations(
     data: &Dataset,
 ) -> Result<(Observations, Vec<u32>, Option<String>)> {
     let all = Observations::new(counts, group_of_user);
-    let finder = RowFinder::new(data, &counts.queries, &counts.docs);
-    let of_query = |docs: &[(u32, u32)]| match finder.find(docs[0].0, docs.iter().map(|(_, doc)| *doc)) {
-        Some((_, rows)) => rows,
-        None => vec![None; docs.len()],
-    };
-    let found: Vec<Option<u32>> = all.docs.chunk_by(|a, b| a.0 == b.0).flat_map(of_query).collect();
+    let found = RowFinder::new(data, &counts.queries, &counts.docs).find_pairs(&all.docs);
     let rows: Vec<u32> = found.iter().copied().flatten().collect();
     if rows.is_empty() {
         return Err(nothing_matches(data, &counts.queries, "document of the log", "log's"));

@@ -116,6 +116,13 @@ impl<'a> Weighted<'a> {
         (1.0 - gamma) * (self.clicks[doc] - self.weight(doc) * missed * gamma)
     }
 
+    /// The slopes of the mean log-likelihood per impression of `docs` in the logits of their γ.
+    pub fn slopes(&self, docs: &[u32], relevance: &[f64], examination: &[f64]) -> Vec<f64> {
+        let shown = self.shown_of(docs);
+        let pairs = docs.iter().zip(relevance);
+        pairs.map(|(doc, gamma)| self.score_gradient(*doc as usize, *gamma, examination) / shown).collect()
+    }
+
     /// Adds the slopes of a document's log-likelihood in the logits of its slots' θ: `c(1−θ) − m·γθ(1−θ)/(1−θγ)`.
     pub fn add_slot_gradients(&self, doc: usize, gamma: f64, examination: &[f64], sums: &mut [f64]) {
         let observations = self.observations;

@@ -34,12 +34,6 @@ pub(super) struct Fitted {
     pub impressions: f64,
 }
 
-/// Epochs of the networks at most; they mostly stop after 15 to 25.
-const EPOCHS: usize = 60;
-
-/// Epochs in a row that predict unseen queries no better before the networks stop; each halves the learning rate.
-const PATIENCE: usize = 3;
-
 /// θ given the networks' γ: roughly, as both change again.
 const ROUGHLY: Squarem = Squarem { iterations: 30, tolerance: 1e-7, accelerated: true };
 
@@ -130,28 +124,15 @@ fn network_scores(
     progress: &dyn Progress,
 ) -> Result<Vec<f64>> {
     let mut networks = CrossFit::new(architecture, data, rows, &weighted.observations.docs, seed)?;
-    let (mut best, mut best_scores, mut since_best) = (f64::NEG_INFINITY, Vec::new(), 0);
-    progress.begin("training networks", EPOCHS as u64);
-    for _ in 0..EPOCHS {
-        networks.epoch(weighted, &examination);
+    Ok(networks.train(progress, |networks| {
+        networks.epoch(|docs, relevance| weighted.slopes(docs, relevance, &examination));
         let scores = networks.scores();
         let mut fixed = Fixed { values: scores.iter().map(|score| sigmoid(*score)).collect() };
-        let found = ROUGHLY.run(examination, &mut Em { weighted, model: &mut fixed }, &Silent);
+        let found = ROUGHLY.run(examination.clone(), &mut Em { weighted, model: &mut fixed }, &Silent);
         examination = found.x;
         let value = found.log_likelihood.last().copied().unwrap_or(f64::NEG_INFINITY);
-        progress.advance(1);
-        progress.note(&format!("log-likelihood of unseen queries {:.6}", value / weighted.impressions()));
-        if value > best {
-            (best, best_scores, since_best) = (value, scores, 0);
-            continue;
-        }
-        since_best += 1;
-        networks.halve_rate();
-        if since_best == PATIENCE {
-            break;
-        }
-    }
-    Ok(best_scores)
+        (value / weighted.impressions(), scores)
+    }))
 }
 
 /// θ as if all positions showed equally relevant documents, and γ that goes with it.

@@ -4,7 +4,7 @@ use super::design::Design;
 use super::relevance::{MARGIN, RelevanceModel};
 
 /// `γ = σ(w·x)`, with a small ridge penalty on w.
-pub(super) struct Logistic<'a> {
+pub(crate) struct Logistic<'a> {
     design: &'a Design<'a>,
     coefficients: Vec<f64>,
     scores: Vec<f64>,
@@ -32,6 +32,11 @@ impl<'a> Logistic<'a> {
     fn with_coefficients(design: &'a Design<'a>, coefficients: Vec<f64>) -> Self {
         let scores = design.times(&coefficients);
         Logistic { design, coefficients, values: scores.iter().map(|score| sigmoid(*score)).collect(), scores }
+    }
+
+    /// The logit of each document's γ.
+    pub fn scores(&self) -> &[f64] {
+        &self.scores
     }
 
     /// The direction of Newton's step, by conjugate gradients on `(XᵀDX + λ)δ = g` with `D = Nγ(1−γ)`.
@@ -134,6 +139,6 @@ fn along(start: &[f64], direction: &[f64], step: f64) -> Vec<f64> {
 }
 
 /// σ(s), kept off 0 and 1.
-pub(in crate::propensity) fn sigmoid(score: f64) -> f64 {
+pub(crate) fn sigmoid(score: f64) -> f64 {
     (1.0 / (1.0 + (-score).exp())).clamp(MARGIN, 1.0 - MARGIN)
 }

@@ -15,11 +15,14 @@ mod tests;
 use std::fmt;
 use std::str::FromStr;
 
+pub(crate) use crossfit::{CrossFit, PARTS, parts};
+pub(crate) use design::Design;
 pub use estimate::EmEstimate;
 pub(super) use estimate::matched_observations;
 pub(super) use expectation::Weighted;
 pub(super) use learner::{BATCH, Learner};
-pub(super) use logistic::sigmoid;
+pub(crate) use logistic::{Logistic, sigmoid};
+pub(crate) use relevance::{MARGIN, RelevanceModel};
 
 use super::bootstrap::check_resamples;
 use super::{ClusterCount, UserGroups};

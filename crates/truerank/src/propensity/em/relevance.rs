@@ -1,7 +1,7 @@
 //! The M-step for γ: expected relevance of each document in, a probability for each document out.
 
 /// What gives each document its γ.
-pub(super) trait RelevanceModel {
+pub(crate) trait RelevanceModel {
     /// γ of each document.
     fn values(&self) -> &[f64];
 
@@ -19,7 +19,7 @@ pub(super) trait RelevanceModel {
 }
 
 /// γ stays this far from 0 and 1, where a click or its absence would be impossible.
-pub(super) const MARGIN: f64 = 1e-9;
+pub(crate) const MARGIN: f64 = 1e-9;
 
 /// Each document has a γ of its own: `γ = R/N`.
 pub(super) struct Tabular {

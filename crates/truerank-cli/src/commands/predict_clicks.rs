@@ -1,0 +1,139 @@
+//! `truerank predict-clicks`: how well relevance and examination predict clicks of a log they did not see.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use truerank::counts::Counts;
+use truerank::evaluate::{ClickLikelihood, ClickPrediction, Leakage};
+use truerank::propensity::Propensities;
+use truerank::relevance::{PredictedRelevance, Relevance};
+use truerank::report::Format;
+
+use super::common::together;
+use super::evaluate::p_value;
+use super::evaluate_clicks::{bounds_json, check_leakage, interval, leakage_text};
+use crate::output::{Table, measure, print, print_json, thousands, wrap};
+use crate::progress::Shown;
+
+/// Predict the clicks of a later log from relevance and examination, beside click rates
+#[derive(clap::Args)]
+#[command(after_help = "\
+A click has the probability examination * relevance. Perplexity is 2^(-mean log2 of the
+probability of what happened): 1 is perfect, 2 a coin. Documents without relevance get
+the mean. Intervals (95 %) and p come from resampling queries.
+
+Examples:
+  truerank predict-clicks later/ --propensities p.json --relevance relevance.parquet
+  truerank predict-clicks later/ --propensities p.json --relevance r.parquet --train-counts earlier/")]
+pub struct PredictClicks {
+    /// Counts of the log to predict (`truerank count`)
+    counts: PathBuf,
+
+    /// Examination probabilities of users and positions
+    #[arg(long, value_name = "FILE")]
+    propensities: PathBuf,
+
+    /// Relevance of documents, from another part of the log (`truerank relevance`)
+    #[arg(long, value_name = "FILE")]
+    relevance: PathBuf,
+
+    /// Counts of that part: the baselines' click rates [default: those of the predicted log]
+    #[arg(long, value_name = "COUNTS")]
+    train_counts: Option<PathBuf>,
+
+    /// Resamples of queries
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    resamples: usize,
+
+    /// Seed of the resamples
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Print as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl PredictClicks {
+    pub fn run(self, progress: &Shown) -> Result<()> {
+        let counts = Counts::read(&self.counts)?;
+        let propensities = Propensities::read(&self.propensities)?;
+        let predicted = PredictedRelevance::from(&Relevance::read(&self.relevance)?);
+        let training = self.train_counts.as_deref().map(Counts::read).transpose()?;
+        // A log is split by time here: queries on both sides are what there is to predict.
+        let shared = check_leakage(self.train_counts.as_deref(), true, &counts, &self.counts)?;
+        let found =
+            ClickPrediction::of(&counts, &propensities, &predicted, training.as_ref(), self.resamples, self.seed)
+                .with_context(|| together(&self.counts, &self.propensities))?;
+        progress.finish();
+        match self.json {
+            true => print_json(&to_json(&found, shared.as_ref())),
+            false => print(&to_text(&found, shared.as_ref())),
+        }
+    }
+}
+
+fn to_text(found: &ClickPrediction, shared: Option<&Leakage>) -> String {
+    let mut table = Table::new(["prediction", "log-likelihood", "95 %", "perplexity", "95 %"]);
+    for (name, likelihood) in rows(found) {
+        table.row([
+            name.to_string(),
+            measure(likelihood.log_likelihood.value),
+            interval(likelihood.log_likelihood),
+            measure(likelihood.perplexity.value),
+            interval(likelihood.perplexity),
+        ]);
+    }
+    let mut positions = Table::new(["position", "impressions", "clicks", "predicted", "perplexity", "of click rate"]);
+    for at in &found.positions {
+        positions.row([
+            at.position.to_string(),
+            thousands(at.impressions),
+            measure(at.click_rate),
+            measure(at.predicted_rate),
+            measure(at.perplexity.value),
+            measure(at.baseline),
+        ]);
+    }
+    let about = wrap(&format!(
+        "{} impressions; log-likelihood above that of the positions' click rates: {} ({}), p {}; {} documents, with {} of \
+         the impressions, have no relevance and got the mean; {} impressions had a probability outside of 1e-6 to 1 − 1e-6",
+        thousands(found.impressions),
+        measure(found.gain.bounds.value),
+        interval(found.gain.bounds),
+        p_value(found.gain.p),
+        thousands(found.unknown_docs as u64),
+        Format::Percent.print(found.unknown_impressions as f64 / found.impressions.max(1) as f64),
+        thousands(found.clamped)
+    ));
+    format!("{}{about}{}\n{}", table.render(), shared.map(leakage_text).unwrap_or_default(), positions.render())
+}
+
+fn rows(found: &ClickPrediction) -> [(&'static str, ClickLikelihood); 3] {
+    [
+        ("examination · relevance", found.model),
+        ("click rate of the position", found.by_position),
+        ("one click rate", found.overall),
+    ]
+}
+
+fn to_json(found: &ClickPrediction, shared: Option<&Leakage>) -> serde_json::Value {
+    let likelihood = |of: ClickLikelihood| json!({ "log_likelihood": bounds_json(of.log_likelihood), "perplexity": bounds_json(of.perplexity) });
+    let positions = found.positions.iter().map(|at| {
+        json!({
+            "position": at.position, "impressions": at.impressions, "click_rate": at.click_rate,
+            "predicted_rate": at.predicted_rate, "perplexity": bounds_json(at.perplexity),
+            "click_rate_perplexity": at.baseline,
+        })
+    });
+    json!({
+        "type": "truerank/click-prediction", "version": 1,
+        "impressions": found.impressions, "unknown_documents": found.unknown_docs,
+        "unknown_impressions": found.unknown_impressions, "clamped_impressions": found.clamped,
+        "shared_queries": shared.map(|found| found.queries.len()),
+        "model": likelihood(found.model), "click_rate_by_position": likelihood(found.by_position),
+        "click_rate": likelihood(found.overall),
+        "gain": bounds_json(found.gain.bounds), "p": found.gain.p, "positions": positions.collect::<Vec<_>>(),
+    })
+}

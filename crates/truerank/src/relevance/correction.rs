@@ -1,0 +1,95 @@
+//! Prior and correction, `ŷ = r̂ + (c − r̂X)/D`: what a document's clicks are divided by, and what they correct.
+
+use super::exposures::Exposures;
+use super::{Estimator, Prior};
+
+/// What D adds to the exposure X that an estimator divides by: `D = max(X, τ·n(q)) + b`.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Divisor {
+    /// τ; 0 clips nothing.
+    pub clip: f64,
+    /// b; 0 shrinks nothing.
+    pub shrink: f64,
+}
+
+impl Divisor {
+    pub fn of(&self, exposure: f64, sessions: f64) -> f64 {
+        exposure.max(self.clip * sessions) + self.shrink
+    }
+}
+
+/// Shown documents with the exposure that their clicks are divided by and what is believed of them.
+pub(super) struct Documents<'e> {
+    pub exposures: &'e Exposures<'e>,
+    /// X of each document: E, or its smoothed form.
+    pub bases: Vec<f64>,
+    beliefs: Beliefs,
+}
+
+/// r̂ of each document.
+enum Beliefs {
+    Zero,
+    Mean,
+    /// The mean where there is none.
+    Each(Vec<Option<f64>>),
+}
+
+impl<'e> Documents<'e> {
+    pub fn new(exposures: &'e Exposures<'e>, estimator: Estimator, beta: Option<f64>, prior: &Prior) -> Self {
+        let smoothed = matches!(estimator, Estimator::UserAwareSmoothed(_));
+        let base = |pair| match beta {
+            Some(beta) if smoothed => exposures.smoothed(pair, beta),
+            _ => exposures.pairs[pair].exposure,
+        };
+        let beliefs = match prior {
+            Prior::None => Beliefs::Zero,
+            Prior::Mean => Beliefs::Mean,
+            Prior::Model(predicted) => Beliefs::Each(predicted.of_counts(exposures.counts)),
+        };
+        Documents { bases: (0..exposures.pairs.len()).map(base).collect(), beliefs, exposures }
+    }
+
+    /// D of document number `pair`.
+    pub fn divisor(&self, pair: usize, divisor: Divisor) -> f64 {
+        divisor.of(self.bases[pair], self.exposures.sessions_of(&self.exposures.pairs[pair]))
+    }
+
+    /// The mean relevance under which corrections sum to 0, `Σ c/D / Σ X/D`, where it is needed: documents count by how
+    /// much is known of them.
+    pub fn mean(&self, divisor: Divisor) -> Option<f64> {
+        let needed = match &self.beliefs {
+            Beliefs::Zero => false,
+            Beliefs::Mean => true,
+            Beliefs::Each(values) => values.iter().any(Option::is_none),
+        };
+        if !needed {
+            return None;
+        }
+        let (mut clicks, mut exposure) = (0.0, 0.0);
+        for (pair, sums) in self.exposures.pairs.iter().enumerate() {
+            let divisor = self.divisor(pair, divisor);
+            if divisor > 0.0 {
+                clicks += sums.clicks as f64 / divisor;
+                exposure += self.bases[pair] / divisor;
+            }
+        }
+        Some(if exposure > 0.0 { (clicks / exposure).min(1.0) } else { 0.0 })
+    }
+
+    /// r̂ of document number `pair`, given the mean.
+    pub fn prior(&self, pair: usize, mean: Option<f64>) -> f64 {
+        match &self.beliefs {
+            Beliefs::Zero => 0.0,
+            Beliefs::Mean => mean.unwrap_or(0.0),
+            Beliefs::Each(values) => values[pair].or(mean).unwrap_or(0.0),
+        }
+    }
+
+    /// How many documents a model says nothing about.
+    pub fn unpredicted(&self) -> u64 {
+        match &self.beliefs {
+            Beliefs::Each(values) => values.iter().filter(|value| value.is_none()).count() as u64,
+            _ => 0,
+        }
+    }
+}

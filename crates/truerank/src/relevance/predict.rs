@@ -1,0 +1,178 @@
+//! Predicts relevance from features, each document by a model that saw no click on its query.
+
+use super::{Exposures, PredictedRelevance};
+use crate::counts::Counts;
+use crate::data::{Dataset, RowFinder, nothing_matches};
+use crate::network::Architecture;
+use crate::progress::Progress;
+use crate::propensity::em::{CrossFit, Design, Logistic, MARGIN, PARTS, RelevanceModel, parts, sigmoid};
+use crate::propensity::{Propensities, RelevanceForm};
+use crate::{Error, Result};
+
+/// Cross-fitted predictions of P(r=1) from features, for given examination.
+///
+/// Queries are dealt into four parts. Each part is predicted by a regression of clicks on features, fitted to the other
+/// three: `c` clicks in `E` examinations, so that `Σ x·(c − E·γ) = 0`, which holds in expectation whatever the positions
+/// and users were. At the end one line through all logits, two numbers, is fitted to all queries, so that predictions are
+/// calibrated also where a model learned its own part too well.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RelevancePredictor {
+    form: RelevanceForm,
+    seed: u64,
+}
+
+impl Default for RelevancePredictor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Newton steps at most; ten mostly do.
+const STEPS: usize = 100;
+
+/// Steps end when no probability moves by more.
+const TOLERANCE: f64 = 1e-5;
+
+impl RelevancePredictor {
+    /// Predicts by a logistic function of the features.
+    pub fn new() -> Self {
+        RelevancePredictor { form: RelevanceForm::Linear, seed: 1 }
+    }
+
+    /// The form of the model: linear or an MLP. Default: linear.
+    pub fn form(mut self, form: RelevanceForm) -> Self {
+        self.form = form;
+        self
+    }
+
+    /// The seed of parts and networks. Default: 1.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// The predicted relevance of each shown document whose features are in `data`.
+    pub fn predict(
+        &self,
+        counts: &Counts,
+        propensities: &Propensities,
+        data: &Dataset,
+        progress: &dyn Progress,
+    ) -> Result<PredictedRelevance> {
+        let regression = Regression::new(&Exposures::new(counts, propensities)?, data)?;
+        let part_of_doc = parts(&regression.docs, self.seed);
+        let scores = match &self.form {
+            RelevanceForm::Table => {
+                return Err(Error::parameter("predictions come from features, but relevance by a table has none"));
+            }
+            RelevanceForm::Linear => regression.linear_scores(data, &part_of_doc, progress),
+            RelevanceForm::Mlp(architecture) => regression.network_scores(architecture, data, self.seed, progress)?,
+        };
+        let values = regression.calibrated(&scores);
+        let values = regression.docs.iter().zip(values).map(|(&(query, doc), value)| (query, doc, value));
+        PredictedRelevance::new(counts.queries.clone(), counts.docs.clone(), values.collect())
+    }
+}
+
+/// Clicks to be explained by features.
+struct Regression {
+    docs: Vec<(u32, u32)>,
+    rows: Vec<u32>,
+    clicks: Vec<f64>,
+    exposure: Vec<f64>,
+}
+
+impl Regression {
+    fn new(exposures: &Exposures<'_>, data: &Dataset) -> Result<Self> {
+        let counts = exposures.counts;
+        let docs: Vec<(u32, u32)> = exposures.pairs.iter().map(|pair| (pair.query, pair.doc)).collect();
+        let found = RowFinder::new(data, &counts.queries, &counts.docs).find_pairs(&docs);
+        let known = || exposures.pairs.iter().zip(&found).filter(|(_, row)| row.is_some()).map(|(pair, _)| pair);
+        let rows: Vec<u32> = found.iter().copied().flatten().collect();
+        if rows.is_empty() {
+            return Err(nothing_matches(data, &counts.queries, "document of the log", "log's"));
+        }
+        Ok(Regression {
+            docs: known().map(|pair| (pair.query, pair.doc)).collect(),
+            rows,
+            clicks: known().map(|pair| pair.clicks as f64).collect(),
+            exposure: known().map(|pair| pair.exposure).collect(),
+        })
+    }
+
+    /// Clicks over exposure, to start from.
+    fn mean(&self) -> f64 {
+        let (clicks, exposure): (f64, f64) = (self.clicks.iter().sum(), self.exposure.iter().sum());
+        (clicks / exposure.max(f64::MIN_POSITIVE)).clamp(MARGIN, 1.0 - MARGIN)
+    }
+
+    /// The logits of each part by the regression on the others.
+    fn linear_scores(&self, data: &Dataset, part_of_doc: &[u32], progress: &dyn Progress) -> Vec<f64> {
+        let design = Design::new(data, self.rows.clone());
+        let mut scores = vec![0.0; self.docs.len()];
+        progress.begin("predicting relevance", u64::from(PARTS));
+        for part in 0..PARTS {
+            let fitted = self.fit(&design, |doc| part_of_doc[doc] != part);
+            let of_part = (0..scores.len()).filter(|doc| part_of_doc[*doc] == part);
+            of_part.for_each(|doc| scores[doc] = fitted.scores()[doc]);
+            progress.advance(1);
+        }
+        scores
+    }
+
+    /// The logits of each part by a network trained on the others.
+    fn network_scores(
+        &self,
+        architecture: &Architecture,
+        data: &Dataset,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<Vec<f64>> {
+        let mut networks = CrossFit::new(architecture, data, &self.rows, &self.docs, seed)?;
+        let total = self.exposure.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+        Ok(networks.train(progress, |networks| {
+            networks.epoch(|docs, relevance| self.slopes(docs, relevance));
+            let scores = networks.scores();
+            (self.log_likelihood(&scores) / total, scores)
+        }))
+    }
+
+    /// The slopes of the mean log-likelihood per examination in the logits of `docs`: `c − E·γ`.
+    fn slopes(&self, docs: &[u32], relevance: &[f64]) -> Vec<f64> {
+        let exposure = docs.iter().map(|doc| self.exposure[*doc as usize]).sum::<f64>().max(1.0);
+        let slope = |(doc, gamma): (&u32, &f64)| self.clicks[*doc as usize] - self.exposure[*doc as usize] * gamma;
+        docs.iter().zip(relevance).map(|pair| slope(pair) / exposure).collect()
+    }
+
+    /// `Σ c·ln γ + (E − c)·ln(1 − γ)`.
+    fn log_likelihood(&self, scores: &[f64]) -> f64 {
+        let of_doc = |((score, clicks), exposure): ((&f64, &f64), &f64)| {
+            let gamma = sigmoid(*score);
+            clicks * gamma.ln() + (exposure - clicks) * (1.0 - gamma).ln()
+        };
+        scores.iter().zip(&self.clicks).zip(&self.exposure).map(of_doc).sum()
+    }
+
+    /// γ as a function of the scores alone.
+    fn calibrated(&self, scores: &[f64]) -> Vec<f64> {
+        self.fit(&Design::of_column(scores), |_| true).values().to_vec()
+    }
+
+    /// The logistic regression on the documents that `seen` lets it see.
+    fn fit<'d>(&self, design: &'d Design<'d>, seen: impl Fn(usize) -> bool) -> Logistic<'d> {
+        let only_seen = |values: &[f64]| -> Vec<f64> {
+            values.iter().enumerate().map(|(doc, value)| if seen(doc) { *value } else { 0.0 }).collect()
+        };
+        let (clicks, exposure) = (only_seen(&self.clicks), only_seen(&self.exposure));
+        let mut model = Logistic::new(design, self.mean());
+        for _ in 0..STEPS {
+            let before = model.values().to_vec();
+            model.update(&clicks, &exposure);
+            let moved = before.iter().zip(model.values()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            if moved <= TOLERANCE {
+                break;
+            }
+        }
+        model
+    }
+}

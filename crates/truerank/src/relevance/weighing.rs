@@ -1,0 +1,126 @@
+//! How much a click in each cell counts toward its document's relevance.
+
+use rayon::prelude::*;
+
+use super::correction::{Divisor, Documents};
+use super::exposures::Exposures;
+use super::{Clipped, Correction, Estimator, Relevance, Weight};
+use crate::counts::{Cell, Counts};
+use crate::{Error, Result};
+
+/// An estimator with everything that it takes from the log, ready to weigh clicks.
+pub struct Weighing<'e> {
+    pub(super) documents: Documents<'e>,
+    pub(super) estimator: Estimator,
+    pub(super) beta: Option<f64>,
+    pub(super) divisor: Divisor,
+    pub(super) correction: Correction,
+}
+
+impl<'e> Weighing<'e> {
+    pub(super) fn exposures(&self) -> &'e Exposures<'e> {
+        self.documents.exposures
+    }
+
+    /// The relevance weight of every shown document.
+    pub fn relevance(&self) -> Result<Relevance> {
+        let pairs = self.exposures().pairs.len();
+        let weights = (0..pairs).into_par_iter().map(|pair| self.weigh(pair)).collect::<Result<Vec<Weight>>>();
+        // Which thread fails first is chance; the error is about the first pair.
+        let weights = weights.map_err(|any| (0..pairs).find_map(|pair| self.weigh(pair).err()).unwrap_or(any))?;
+        let counts = self.exposures().counts;
+        Ok(Relevance {
+            estimator: self.estimator.to_string(),
+            beta: self.beta,
+            correction: Correction { clipped: self.clipped(), ..self.correction },
+            queries: counts.queries.clone(),
+            docs: counts.docs.clone(),
+            weights,
+        })
+    }
+
+    fn weigh(&self, pair: usize) -> Result<Weight> {
+        let exposures = self.exposures();
+        let sums = &exposures.pairs[pair];
+        let relevance = ((sums.clicks as f64 + exposures.moments.mean) / (sums.exposure + 1.0)).min(1.0);
+        let (mut weight, mut variance) = (self.kept_prior(pair), 0.0);
+        for cell in exposures.cells(pair) {
+            let theta = exposures.examination.of(cell.user, cell.position);
+            if theta == 0.0 && cell.clicks == 0 {
+                continue;
+            }
+            let click_weight = self.click_weight(pair, cell)?;
+            weight += cell.clicks as f64 * click_weight;
+            // Relative propensities may be above 1, a click is not.
+            let click = (theta * relevance).min(1.0);
+            variance += cell.impressions as f64 * click_weight * click_weight * click * (1.0 - click);
+        }
+        Ok(Weight {
+            query: sums.query,
+            doc: sums.doc,
+            weight,
+            impressions: sums.impressions,
+            clicks: sums.clicks,
+            exposure: sums.exposure,
+            variance,
+        })
+    }
+
+    /// r̂·(1 − X/D): what is left of the prior.
+    fn kept_prior(&self, pair: usize) -> f64 {
+        let divisor = self.documents.divisor(pair, self.divisor);
+        match self.estimator.divides_by_exposure() && divisor > 0.0 {
+            true => self.documents.prior(pair, self.correction.mean) * (1.0 - self.documents.bases[pair] / divisor),
+            false => 0.0,
+        }
+    }
+
+    /// How much one click in `cell`, a cell of pair number `pair`, counts. A click where nobody looks is an error.
+    pub(super) fn click_weight(&self, pair: usize, cell: &Cell) -> Result<f64> {
+        let exposures = self.exposures();
+        let sessions = exposures.sessions[cell.query as usize] as f64;
+        let theta = exposures.examination.of(cell.user, cell.position);
+        let (probability, divisor) = match self.estimator {
+            Estimator::Naive => (1.0, sessions),
+            Estimator::IpsPbm => {
+                let average = exposures.examination.average_at(cell.position);
+                (average, sessions * average)
+            }
+            Estimator::Straightforward => (theta, sessions * theta),
+            Estimator::UserAware | Estimator::UserAwareSmoothed(_) => {
+                (self.documents.bases[pair], self.documents.divisor(pair, self.divisor))
+            }
+        };
+        match (1.0 / divisor).is_finite() && probability > 0.0 {
+            true => Ok(1.0 / divisor),
+            false => Err(impossible_click(exposures.counts, cell)),
+        }
+    }
+
+    /// What the clip concerns, of all clicks and exposure.
+    pub fn clipped(&self) -> Clipped {
+        let (mut clipped, mut clicks, mut exposure) = (Clipped::default(), 0.0, 0.0);
+        for (sums, &base) in self.exposures().pairs.iter().zip(&self.documents.bases) {
+            clicks += sums.clicks as f64;
+            exposure += sums.exposure;
+            if base < self.divisor.clip * self.exposures().sessions_of(sums) {
+                clipped.documents += 1;
+                clipped.clicks += sums.clicks as f64;
+                clipped.exposure += sums.exposure;
+            }
+        }
+        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        Clipped { clicks: share(clipped.clicks, clicks), exposure: share(clipped.exposure, exposure), ..clipped }
+    }
+}
+
+fn impossible_click(counts: &Counts, cell: &Cell) -> Error {
+    Error::parameter(format!(
+        "user {} clicked document {} of query {} at position {}, but its examination there is 0; \
+         these propensities do not fit this log",
+        counts.users.name(cell.user as usize),
+        counts.docs.name(cell.doc as usize),
+        counts.queries.name(cell.query as usize),
+        cell.position
+    ))
+}
