@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, convert, count, demo, evaluate, experiment, generate, predict_clicks, propensity, relevance, report,
-    score, simulate, train,
+    completions, convert, count, demo, evaluate, experiment, export, generate, predict_clicks, propensity, relevance,
+    report, score, simulate, train,
 };
 
 /// Learns what people find relevant from what they clicked, for every kind of searcher.
@@ -37,6 +37,7 @@ The way from data to a ranker, each step reading what the one before wrote:
   truerank train      data/ --relevance relevance.parquet -o ranker.safetensors
   truerank evaluate   data/test.txt --ranker ranker.safetensors
   truerank score      data/test.txt --ranker ranker.safetensors -o run.trec
+  truerank export     ranker.safetensors --to onnx -o ranker.onnx
 
 `truerank demo` goes all the way by itself and compares the estimators;
 `truerank experiment` reruns the paper's research questions.
@@ -55,6 +56,7 @@ pub enum Command {
     Evaluate(evaluate::Evaluate),
     PredictClicks(predict_clicks::PredictClicks),
     Score(score::Score),
+    Export(export::Export),
     Experiment(experiment::Experiment),
     Report(report::Report),
     Convert(convert::Convert),

@@ -4,7 +4,7 @@ mod common;
 
 use common::Sandbox;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "demo",
     "generate",
     "simulate",
@@ -15,6 +15,7 @@ const COMMANDS: [&str; 14] = [
     "evaluate",
     "predict-clicks",
     "score",
+    "export",
     "experiment",
     "report",
     "convert",

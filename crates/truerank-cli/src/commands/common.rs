@@ -48,9 +48,14 @@ impl ReadArguments {
 impl DataArguments {
     /// All three parts.
     pub fn read_splits(&self, progress: &Shown) -> Result<Splits> {
-        progress.begin(&format!("reading {}", self.data.display()), 1);
-        Ok(read_splits(&self.data, &self.reading.options())?)
+        read_folder(&self.data, &self.reading, progress)
     }
+}
+
+/// All three parts of a folder.
+pub fn read_folder(path: &Path, reading: &ReadArguments, progress: &Shown) -> Result<Splits> {
+    progress.begin(&format!("reading {}", path.display()), 1);
+    Ok(read_splits(path, &reading.options())?)
 }
 
 /// One file of documents.
@@ -61,11 +66,10 @@ pub fn read_file(path: &Path, reading: &ReadArguments, progress: &Shown) -> Resu
 
 /// The training part of a folder, or a file as it is.
 pub fn read_training_part(path: &Path, reading: &ReadArguments, progress: &Shown) -> Result<Dataset> {
-    if !path.is_dir() {
-        return read_file(path, reading, progress);
+    match path.is_dir() {
+        true => Ok(read_folder(path, reading, progress)?.train),
+        false => read_file(path, reading, progress),
     }
-    progress.begin(&format!("reading {}", path.display()), 1);
-    Ok(read_splits(path, &reading.options())?.train)
 }
 
 /// The place of an error about two inputs that do not fit together.

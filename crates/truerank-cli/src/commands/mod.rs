@@ -8,6 +8,7 @@ pub mod demo;
 pub mod evaluate;
 mod evaluate_clicks;
 pub mod experiment;
+pub mod export;
 mod findings;
 pub mod generate;
 mod log_arguments;
@@ -43,6 +44,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
         Command::Evaluate(command) => command.run(&progress),
         Command::PredictClicks(command) => command.run(&progress),
         Command::Score(command) => command.run(&progress),
+        Command::Export(command) => command.run(&progress),
         Command::Experiment(command) => command.run(&progress),
         Command::Report(command) => command.run(&progress),
         Command::Convert(command) => command.run(&progress),

@@ -12,7 +12,7 @@ use truerank::files::check_file;
 use truerank::network::{Architecture, Optimizer};
 use truerank::propensity::Propensities;
 use truerank::ranker::{
-    Method, Ranker, SvmRank, Targets, Trainer, TrainingLists, TrainingPairs, Unmatched, Validation,
+    LinearRaw, Method, Ranker, SvmRank, Targets, Trainer, TrainingLists, TrainingPairs, Unmatched, Validation,
 };
 use truerank::relevance::{Relevance, pair_weights};
 
@@ -30,6 +30,9 @@ What it learns from:
 
 The parameters with the best validation value are kept; validation uses the
 grades of the vali part.
+
+linear and mlp normalise the features of each document first; linear-raw and
+svm-rank weigh them as they are, for servers that know weights only.
 
 Examples:
   truerank train data/ --relevance relevance.parquet -o ranker.safetensors
@@ -52,7 +55,7 @@ pub struct Train {
     #[arg(long, value_name = "FILE", requires = "pairs")]
     propensities: Option<PathBuf>,
 
-    /// linear, mlp, mlp:SIZE,SIZE,… or svm-rank
+    /// linear, mlp, mlp:SIZE,SIZE,…, linear-raw or svm-rank
     #[arg(long, default_value = "mlp")]
     model: String,
 
@@ -113,14 +116,22 @@ pub struct Train {
     output: PathBuf,
 }
 
+/// What can be trained.
+enum Model {
+    Network(Architecture),
+    LinearRaw,
+    SvmRank,
+}
+
 impl Train {
     pub fn run(self, progress: &Shown) -> Result<()> {
         check_file(&self.output)?;
-        let network = self.network()?;
+        let model = self.model()?;
         let data = self.data.read_splits(progress)?;
-        let (mut ranker, unmatched) = match network {
-            None => (self.train_svm(&data.train, progress)?, Unmatched::default()),
-            Some(model) => self.train_network(model, &data, progress)?,
+        let (mut ranker, unmatched) = match model {
+            Model::SvmRank => (self.train_svm(&data.train, progress)?, Unmatched::default()),
+            Model::LinearRaw => self.train_raw(&data, progress)?,
+            Model::Network(architecture) => self.train_network(architecture, &data, progress)?,
         };
         ranker.record.notes.push(("source".to_string(), self.source()));
         ranker.save(&self.output)?;
@@ -128,15 +139,30 @@ impl Train {
         self.report(&ranker, unmatched)
     }
 
-    /// The network to train, none for SVM-rank.
-    fn network(&self) -> Result<Option<Architecture>> {
-        match self.model.split(':').next() {
-            Some("linear" | "mlp") if self.share.is_some() || self.cost.is_some() => {
-                bail!("--share and --cost are for --model svm-rank, but the model is {}", self.model)
+    fn model(&self) -> Result<Model> {
+        let model = match self.model.split(':').next() {
+            Some("linear" | "mlp") => Model::Network(self.model.parse()?),
+            _ if self.model == "linear-raw" => self.check_raw().map(|()| Model::LinearRaw)?,
+            _ if self.model == "svm-rank" => self.check_svm().map(|()| Model::SvmRank)?,
+            _ => {
+                bail!("--model is '{}', but should be linear, mlp, mlp:SIZE,SIZE,…, linear-raw or svm-rank", self.model)
             }
-            Some("linear" | "mlp") => Ok(Some(self.model.parse()?)),
-            _ if self.model == "svm-rank" => self.check_svm().map(|()| None),
-            _ => bail!("--model is '{}', but should be linear, mlp, mlp:SIZE,SIZE,… or svm-rank", self.model),
+        };
+        match model {
+            Model::SvmRank => {}
+            _ if self.share.is_none() && self.cost.is_none() => {}
+            _ => bail!("--share and --cost are for --model svm-rank, but the model is {}", self.model),
+        }
+        Ok(model)
+    }
+
+    fn check_raw(&self) -> Result<()> {
+        if self.pairs.is_some() {
+            bail!("linear-raw learns from relevance weights or grades; leave out --pairs, or choose linear or mlp");
+        }
+        match &self.optimizer {
+            Some(name) if name != "lbfgs" => bail!("linear-raw is trained by lbfgs; leave out --optimizer"),
+            _ => Ok(()),
         }
     }
 
@@ -158,13 +184,30 @@ impl Train {
         }
     }
 
+    fn train_raw(&self, data: &Splits, progress: &Shown) -> Result<(Ranker, Unmatched)> {
+        let mut trainer = LinearRaw::new().l2(self.l2);
+        if let Some(steps) = self.steps {
+            trainer = trainer.steps(steps);
+        }
+        if let Some(checks) = self.patience {
+            trainer = trainer.patience(checks);
+        }
+        let (lists, unmatched) = self.lists(&data.train)?;
+        let fit = |validation: &Validation<'_>| trainer.fit(&data.train, &lists, Some(validation), progress);
+        Ok((self.validated(data, fit)?, unmatched))
+    }
+
+    /// What to learn from by a listwise loss: relevance weights, or grades.
+    fn lists(&self, train: &Dataset) -> Result<(TrainingLists, Unmatched)> {
+        match &self.relevance {
+            Some(path) => TrainingLists::from_relevance(train, &Relevance::read(path)?)
+                .with_context(|| together(path, &self.data.data)),
+            None => Ok((TrainingLists::from_grades(train, self.data.reading.max_grade, None)?, Unmatched::default())),
+        }
+    }
+
     fn train_network(&self, model: Architecture, data: &Splits, progress: &Shown) -> Result<(Ranker, Unmatched)> {
         let (train, trainer) = (&data.train, self.trainer(model)?);
-        if let Some(path) = &self.relevance {
-            let (lists, unmatched) = TrainingLists::from_relevance(train, &Relevance::read(path)?)
-                .with_context(|| together(path, &self.data.data))?;
-            return Ok((self.fit(&trainer, (&lists).into(), data, progress)?, unmatched));
-        }
         if let (Some(counts), Some(propensities)) = (&self.pairs, &self.propensities) {
             let pairs = pair_weights(&Counts::read(counts)?, &Propensities::read(propensities)?)
                 .with_context(|| together(counts, propensities))?;
@@ -172,8 +215,8 @@ impl Train {
                 TrainingPairs::from_pair_weights(train, &pairs).with_context(|| together(counts, &self.data.data))?;
             return Ok((self.fit(&trainer, (&pairs).into(), data, progress)?, unmatched));
         }
-        let lists = TrainingLists::from_grades(train, self.data.reading.max_grade, None)?;
-        Ok((self.fit(&trainer, (&lists).into(), data, progress)?, Unmatched::default()))
+        let (lists, unmatched) = self.lists(train)?;
+        Ok((self.fit(&trainer, (&lists).into(), data, progress)?, unmatched))
     }
 
     fn trainer(&self, model: Architecture) -> Result<Trainer> {
@@ -203,6 +246,15 @@ impl Train {
     }
 
     fn fit(&self, trainer: &Trainer, targets: Targets<'_>, data: &Splits, progress: &Shown) -> Result<Ranker> {
+        self.validated(data, |validation| trainer.fit(&data.train, targets, Some(validation), progress))
+    }
+
+    /// What `fit` makes when the vali part validates.
+    fn validated(
+        &self,
+        data: &Splits,
+        fit: impl FnOnce(&Validation<'_>) -> truerank::Result<Ranker>,
+    ) -> Result<Ranker> {
         let evaluator = Evaluator::new(vec![self.validation]).max_grade(self.data.reading.max_grade);
         let sign = if self.validation.larger_is_better() { 1.0 } else { -1.0 };
         let value = |scores: &[f32]| {
@@ -211,8 +263,7 @@ impl Train {
         };
         // Without grades there is nothing to validate by, and the evaluator says so.
         data.validation.require_grades("validation")?;
-        let validation = Validation { data: &data.validation, measure: &value };
-        Ok(trainer.fit(&data.train, targets, Some(&validation), progress)?)
+        Ok(fit(&Validation { data: &data.validation, measure: &value })?)
     }
 
     /// What the ranker learned from, without folders: files move.

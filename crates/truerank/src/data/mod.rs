@@ -15,5 +15,6 @@ pub use options::ReadOptions;
 pub use parquet::{read_parquet, write_parquet};
 pub(crate) use rows::{RowFinder, nothing_matches};
 pub use splits::{DatasetFormat, is_part_file, read_dataset, read_splits, split_by_query, write_dataset, write_splits};
+pub(crate) use svmlight::write_features;
 pub use svmlight::{read_svmlight, write_svmlight};
 pub use ultra::read_ultra;

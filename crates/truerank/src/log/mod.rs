@@ -40,6 +40,7 @@ mod rows;
 mod source;
 mod text;
 mod time;
+mod ubi;
 mod values;
 mod write;
 
@@ -51,6 +52,7 @@ pub use load::{read_log, time_at};
 pub use model::{Block, Impression, Log};
 pub use options::{ClickList, LogFormat, OnBadRow, ReadOptions};
 pub use time::Time;
+pub use ubi::{UbiOptions, UbiSummary, read_ubi};
 pub use values::MAX_POSITION;
 pub use write::{LogWriter, write_log};
 

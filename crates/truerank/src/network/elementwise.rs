@@ -3,7 +3,7 @@
 //! All sums run in a fixed number of lanes, which vectorises and makes their rounding independent of the machine.
 
 /// Added to the variance by layer norm, as PyTorch does.
-const NORM_EPSILON: f32 = 1e-5;
+pub(crate) const NORM_EPSILON: f32 = 1e-5;
 
 /// How many partial sums a sum keeps.
 const LANES: usize = 16;

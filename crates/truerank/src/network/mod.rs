@@ -31,7 +31,7 @@ mod optimizer;
 mod workspace;
 
 pub use architecture::{Architecture, Layer};
-pub(crate) use elementwise::{lane_dot, lane_dot3, row_statistics};
+pub(crate) use elementwise::{NORM_EPSILON, lane_dot, lane_dot3, row_statistics};
 pub use model::Network;
 pub use optimizer::{Optimizer, OptimizerState, clip_norm};
 pub use workspace::Workspace;

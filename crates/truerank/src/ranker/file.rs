@@ -18,7 +18,8 @@ use crate::{Error, Result};
 
 const TYPE: &str = "truerank/ranker";
 const VERSION: u64 = 1;
-const KEY: &str = "truerank";
+/// The key of the metadata, in safetensors and in ONNX.
+pub(super) const METADATA_KEY: &str = "truerank";
 const PLAIN: &str = "weights";
 
 #[derive(Serialize, Deserialize)]
@@ -48,14 +49,20 @@ impl Ranker {
     }
 
     fn to_bytes(&self) -> Result<Vec<u8>, String> {
-        let (model, names, values) = match &self.model {
-            Model::Network(network) => {
-                (network.architecture().to_string(), network_tensors(network), network.parameters().to_vec())
-            }
+        let (names, values) = match &self.model {
+            Model::Network(network) => (network_tensors(network), network.parameters().to_vec()),
             Model::Weights { weights, bias } => {
-                let values = weights.iter().chain([bias]).copied().collect();
-                (PLAIN.to_string(), plain_tensors(weights.len()), values)
+                (plain_tensors(weights.len()), weights.iter().chain([bias]).copied().collect())
             }
+        };
+        serialize(&names, &values, self.metadata().map_err(|e| e.to_string())?)
+    }
+
+    /// What kind of file this is, the form of the ranker and its record, as JSON.
+    pub(super) fn metadata(&self) -> Result<String> {
+        let model = match &self.model {
+            Model::Network(network) => network.architecture().to_string(),
+            Model::Weights { .. } => PLAIN.to_string(),
         };
         let metadata = Metadata {
             r#type: TYPE.to_string(),
@@ -64,16 +71,17 @@ impl Ranker {
             features: self.feature_count(),
             record: self.record.clone(),
         };
-        let metadata = serde_json::to_string(&metadata).map_err(|e| e.to_string())?;
-        serialize(&names, &values, metadata)
+        serde_json::to_string(&metadata)
+            .map_err(|e| Error::parameter(format!("the training record cannot be written as JSON ({e})")))
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let damaged = |e| format!("is not a whole safetensors file ({e}); train or copy it again");
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
         let tensors = SafeTensors::deserialize(bytes).map_err(damaged)?;
-        let text = header.metadata().as_ref().and_then(|all| all.get(KEY));
-        let text = text.ok_or_else(|| format!("has no `{KEY}` metadata, so it is not a ranker of truerank"))?;
+        let text = header.metadata().as_ref().and_then(|all| all.get(METADATA_KEY));
+        let text =
+            text.ok_or_else(|| format!("has no `{METADATA_KEY}` metadata, so it is not a ranker of truerank"))?;
         let metadata = read_metadata(text)?;
         let model = match metadata.model.as_str() {
             PLAIN => read_plain(&tensors, metadata.features)?,
@@ -92,7 +100,7 @@ fn serialize(names: &[Named], values: &[f32], metadata: String) -> Result<Vec<u8
         rest = after;
         views.push((name, TensorView::new(Dtype::F32, shape.clone(), data).map_err(|e| e.to_string())?));
     }
-    let metadata = HashMap::from([(KEY.to_string(), metadata)]);
+    let metadata = HashMap::from([(METADATA_KEY.to_string(), metadata)]);
     safetensors::serialize(views, Some(metadata)).map_err(|e| e.to_string())
 }
 
@@ -114,7 +122,7 @@ fn plain_tensors(features: usize) -> Vec<Named> {
 
 fn read_metadata(text: &str) -> Result<Metadata, String> {
     let value: serde_json::Value =
-        serde_json::from_str(text).map_err(|e| format!("has `{KEY}` metadata that is not JSON ({e})"))?;
+        serde_json::from_str(text).map_err(|e| format!("has `{METADATA_KEY}` metadata that is not JSON ({e})"))?;
     let found = value.get("type").and_then(|t| t.as_str()).unwrap_or("nothing");
     if found != TYPE {
         return Err(format!("should be of type {TYPE}, but is of type {found}"));

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use rayon::prelude::*;
 
 use super::Targets;
+use super::scale::FeatureScale;
 use crate::Result;
 use crate::data::Dataset;
 use crate::network::{lane_dot, row_statistics};
@@ -144,22 +145,88 @@ pub(super) struct LinearObjective<'a> {
     data: &'a Dataset,
     targets: &'a Targets<'a>,
     active: &'a [usize],
-    /// The mean and 1 over the deviation of each listed row: normalised rows are never stored.
-    statistics: Vec<(f32, f32)>,
+    norm: Norm<'a>,
     total: f64,
     l2: f64,
 }
 
+/// How features are brought to one scale; scaled rows are never stored.
+enum Norm<'a> {
+    /// Each document by its own features: the mean and 1 over the deviation of each listed row.
+    Rows(Vec<(f32, f32)>),
+    /// Each feature by all documents.
+    Features(&'a FeatureScale),
+}
+
+impl Norm<'_> {
+    /// The weights that [`score`](Norm::score) takes.
+    fn weights(&self, weights: &[f64]) -> Vec<f32> {
+        match self {
+            Norm::Rows(_) => weights.iter().map(|&w| w as f32).collect(),
+            Norm::Features(scale) => scale.raw(weights),
+        }
+    }
+
+    /// The score of a row, number `place` of the listed ones.
+    fn score(&self, row: &[f32], place: usize, weights: &[f32]) -> f32 {
+        match self {
+            Norm::Rows(statistics) => {
+                let (mean, scale) = statistics[place];
+                lane_dot(row, weights, |x, w| (x - mean) * w) * scale
+            }
+            Norm::Features(scale) => scale.score(row, weights),
+        }
+    }
+
+    /// Adds `slope` times the gradient of that score.
+    fn add(&self, gradient: &mut [f32], row: &[f32], place: usize, slope: f32) {
+        match self {
+            Norm::Rows(statistics) => {
+                let (mean, scale) = statistics[place];
+                let slope = slope * scale;
+                gradient.iter_mut().zip(row).for_each(|(sum, &x)| *sum += slope * (x - mean));
+            }
+            Norm::Features(scale) => scale.add(gradient, row, slope),
+        }
+    }
+
+    /// Adds a gradient by [`weights`](Norm::weights) over `total` to one by the weights of scaled features.
+    fn add_up(&self, sum: &mut [f64], gradient: &[f32], total: f64) {
+        match self {
+            Norm::Rows(_) => sum.iter_mut().zip(gradient).for_each(|(sum, &part)| *sum += f64::from(part) / total),
+            Norm::Features(scale) => {
+                sum.iter_mut().zip(scale.scaled(gradient)).for_each(|(sum, part)| *sum += part / total);
+            }
+        }
+    }
+}
+
 impl<'a> LinearObjective<'a> {
+    /// On layer-normalised features.
     pub(super) fn new(data: &'a Dataset, targets: &'a Targets<'a>, active: &'a [usize], l2: f64) -> Self {
         let statistics = targets.all_rows().par_iter().map(|&row| row_statistics(data.row(row as usize))).collect();
+        Self::with(data, targets, active, l2, Norm::Rows(statistics))
+    }
+
+    /// On features of the scale `scale`.
+    pub(super) fn scaled(
+        data: &'a Dataset,
+        targets: &'a Targets<'a>,
+        active: &'a [usize],
+        l2: f64,
+        scale: &'a FeatureScale,
+    ) -> Self {
+        Self::with(data, targets, active, l2, Norm::Features(scale))
+    }
+
+    fn with(data: &'a Dataset, targets: &'a Targets<'a>, active: &'a [usize], l2: f64, norm: Norm<'a>) -> Self {
         let total = active.iter().map(|&list| targets.total_of(list)).sum();
-        LinearObjective { data, targets, active, statistics, total, l2 }
+        LinearObjective { data, targets, active, norm, total, l2 }
     }
 
     /// The objective and its gradient at `weights`.
     pub(super) fn at(&self, weights: &[f64]) -> (f64, Vec<f64>) {
-        let single: Vec<f32> = weights.iter().map(|&w| w as f32).collect();
+        let single = self.norm.weights(weights);
         // At most 512 parts, whatever the threads: each brings a gradient to add up.
         let part = self.active.len().div_ceil(512).max(16);
         let parts: Vec<(f64, Vec<f32>)> = self.active.par_chunks(part).map(|lists| self.part(lists, &single)).collect();
@@ -167,7 +234,7 @@ impl<'a> LinearObjective<'a> {
         let mut gradient: Vec<f64> = weights.iter().map(|w| self.l2 * w).collect();
         for (loss, part) in &parts {
             value += loss / self.total;
-            gradient.iter_mut().zip(part).for_each(|(sum, &part)| *sum += f64::from(part) / self.total);
+            self.norm.add_up(&mut gradient, part, self.total);
         }
         (value, gradient)
     }
@@ -176,17 +243,14 @@ impl<'a> LinearObjective<'a> {
         let (mut loss, mut gradient) = (0.0, vec![0.0; weights.len()]);
         let (mut scores, mut slopes) = (Vec::new(), Vec::new());
         for &list in lists {
-            let rows = self.targets.rows_of(list);
-            let statistics = &self.statistics[self.targets.range_of(list)];
-            let features = || rows.iter().map(|&row| self.data.row(row as usize)).zip(statistics);
+            let rows = self.targets.rows_of(list).iter().map(|&row| self.data.row(row as usize));
+            let places = self.targets.range_of(list);
             scores.clear();
-            scores
-                .extend(features().map(|(row, &(mean, scale))| lane_dot(row, weights, |x, w| (x - mean) * w) * scale));
+            scores.extend(rows.clone().zip(places.clone()).map(|(row, place)| self.norm.score(row, place, weights)));
             slopes.resize(scores.len(), 0.0);
             loss += self.targets.loss(list, &scores, &mut slopes);
-            for ((row, &(mean, scale)), &slope) in features().zip(&slopes) {
-                let slope = slope * scale;
-                gradient.iter_mut().zip(row).for_each(|(sum, &x)| *sum += slope * (x - mean));
+            for ((row, place), &slope) in rows.zip(places).zip(&slopes) {
+                self.norm.add(&mut gradient, row, place, slope);
             }
         }
         (loss, gradient)

@@ -1,13 +1,16 @@
 //! Rankers: relevance weights and features enter, a model that scores documents leaves.
 //!
-//! [`Trainer`] fits a linear ranker or an MLP to [`TrainingLists`] or [`TrainingPairs`]; [`SvmRank`] fits a linear ranker to
-//! human grades; [`Dla`] fits a ranker and propensities to clicks. All make a [`Ranker`], which scores data sets and is saved as safetensors.
+//! [`Trainer`] fits a linear ranker or an MLP to [`TrainingLists`] or [`TrainingPairs`]; [`LinearRaw`] fits a weight for each raw
+//! feature; [`SvmRank`] does so from human grades; [`Dla`] fits a ranker and propensities to clicks. All make a [`Ranker`], which scores data sets and is saved as safetensors.
 
 mod dla;
+mod export;
 mod file;
 mod join;
 mod lbfgs;
+mod linear_raw;
 mod loss;
+mod scale;
 mod svm_rank;
 mod targets;
 mod trainer;
@@ -20,7 +23,9 @@ use crate::network::Network;
 use crate::{Error, Result};
 
 pub use dla::Dla;
+pub use export::{LabelForm, LabelSummary, Labels, Trees, is_label_file};
 pub use join::Unmatched;
+pub use linear_raw::LinearRaw;
 pub use loss::{listwise_softmax, pairwise_prs};
 pub use svm_rank::SvmRank;
 pub use targets::{Targets, TrainingLists, TrainingPairs};
@@ -106,10 +111,17 @@ impl Ranker {
                 "the ranker was trained on {trained} features, but the data set has {found}; {way_out}"
             )));
         }
-        Ok(match &self.model {
-            Model::Network(network) => network.score(data.features()),
-            Model::Weights { weights, bias } => score_weights(weights, *bias, data.features()),
-        })
+        Ok(self.model.score(data.features()))
+    }
+}
+
+impl Model {
+    /// The scores of all rows of a row-major matrix of as many features as the model has.
+    fn score(&self, features: &[f32]) -> Vec<f32> {
+        match self {
+            Model::Network(network) => network.score(features),
+            Model::Weights { weights, bias } => score_weights(weights, *bias, features),
+        }
     }
 }
 

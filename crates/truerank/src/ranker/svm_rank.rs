@@ -2,9 +2,9 @@
 
 use rayon::prelude::*;
 
-use super::{Check, Model, Ranker, TrainingRecord};
+use super::scale::FeatureScale;
+use super::{Check, Ranker, TrainingRecord};
 use crate::data::Dataset;
-use crate::network::lane_dot3;
 use crate::progress::Progress;
 use crate::{Error, Result};
 
@@ -97,7 +97,7 @@ impl SvmRank {
             notes,
             ..TrainingRecord::default()
         };
-        Ok(Ranker { model: problem.model(&best.weights), record })
+        Ok(Ranker { model: problem.scale.model(&best.weights), record })
     }
 
     fn check(&self) -> Result<()> {
@@ -145,9 +145,7 @@ impl Plane {
 struct Problem<'a> {
     data: &'a Dataset,
     grades: &'a [u8],
-    mean: Vec<f32>,
-    /// 1 over each feature's standard deviation; 0 for a constant one.
-    scale: Vec<f64>,
+    scale: FeatureScale,
     pairs: u64,
     lists: usize,
 }
@@ -163,27 +161,12 @@ impl<'a> Problem<'a> {
             ));
         }
         let lists = counts.iter().filter(|&&count| count > 0).count();
-        let (mean, scale) = feature_scale(data);
-        if let Some(feature) = mean.iter().zip(&scale).position(|(m, s)| !(m.is_finite() && s.is_finite())) {
-            return Err(Error::parameter(format!("features should be finite, but feature {} is not", feature + 1)));
-        }
-        Ok(Problem { data, grades, mean, scale, pairs, lists })
-    }
-
-    /// Weights of raw features from those of scaled ones.
-    fn raw(&self, weights: &[f64]) -> Vec<f32> {
-        weights.iter().zip(&self.scale).map(|(w, s)| (w * s) as f32).collect()
-    }
-
-    fn model(&self, weights: &[f64]) -> Model {
-        let weights = self.raw(weights);
-        let bias = -weights.iter().zip(&self.mean).map(|(&w, &m)| f64::from(w) * f64::from(m)).sum::<f64>();
-        Model::Weights { weights, bias: bias as f32 }
+        Ok(Problem { data, grades, scale: FeatureScale::of(data)?, pairs, lists })
     }
 
     /// The tangent of the mean hinge loss at `weights`: the most violated constraint of the one-slack form.
     fn plane(&self, weights: &[f64]) -> Plane {
-        let raw = self.raw(weights);
+        let raw = self.scale.raw(weights);
         let queries: Vec<usize> = (0..self.data.query_count()).collect();
         // At most 512 parts, whatever the threads: each brings a normal to add up.
         let part = queries.len().div_ceil(512).max(8);
@@ -192,9 +175,7 @@ impl<'a> Problem<'a> {
         let share = 1.0 / self.pairs as f64;
         for (violated, sums) in &parts {
             plane.offset += *violated as f64 * share;
-            for ((normal, &sum), &scale) in plane.normal.iter_mut().zip(sums).zip(&self.scale) {
-                *normal += f64::from(sum) * scale * share;
-            }
+            plane.normal.iter_mut().zip(self.scale.scaled(sums)).for_each(|(normal, sum)| *normal += sum * share);
         }
         plane
     }
@@ -203,36 +184,16 @@ impl<'a> Problem<'a> {
         let (mut violated, mut sums) = (0, vec![0.0; raw.len()]);
         for &query in queries {
             let rows = self.data.rows_of(query);
-            let score = |row| lane_dot3(self.data.row(row), &self.mean, raw, |x, m, w| (x - m) * w);
+            let score = |row| self.scale.score(self.data.row(row), raw);
             let scores: Vec<f32> = rows.clone().map(score).collect();
             let (count, coefficients) = violations(&scores, &self.grades[rows.clone()]);
             violated += count;
             for (row, &coefficient) in rows.zip(&coefficients).filter(|(_, c)| **c != 0) {
-                let coefficient = coefficient as f32;
-                let values = self.data.row(row).iter().zip(&self.mean);
-                sums.iter_mut().zip(values).for_each(|(sum, (&x, &m))| *sum += coefficient * (x - m));
+                self.scale.add(&mut sums, self.data.row(row), coefficient as f32);
             }
         }
         (violated, sums)
     }
-}
-
-/// The mean of each feature and 1 over its deviation.
-fn feature_scale(data: &Dataset) -> (Vec<f32>, Vec<f64>) {
-    let rows = data.len() as f64;
-    let mut mean = vec![0.0_f64; data.feature_count()];
-    for row in 0..data.len() {
-        mean.iter_mut().zip(data.row(row)).for_each(|(sum, &x)| *sum += f64::from(x) / rows);
-    }
-    let mut variance = vec![0.0_f64; data.feature_count()];
-    for row in 0..data.len() {
-        let centred = data.row(row).iter().zip(&mean).map(|(&x, m)| f64::from(x) - m);
-        variance.iter_mut().zip(centred).for_each(|(sum, d)| *sum += d * d / rows);
-    }
-    // Below this the deviation is rounding of the mean, not a difference between documents.
-    let scale = |(v, m): (&f64, &f64)| if v.sqrt() > 1e-7 * m.abs() { 1.0 / v.sqrt() } else { 0.0 * v };
-    let scales = variance.iter().zip(&mean).map(scale).collect();
-    (mean.iter().map(|&m| m as f32).collect(), scales)
 }
 
 fn grade_counts(grades: &[u8]) -> [u64; 256] {

@@ -172,6 +172,18 @@ impl<'a> Targets<'a> {
         (0..self.ends().len()).filter(|&list| self.weights_of(list).iter().any(|&weight| weight > 0.0)).collect()
     }
 
+    /// The lists with any weight above 0, in order; an error where there are none.
+    pub(super) fn require_active(&self) -> Result<Vec<usize>> {
+        let active = self.active();
+        match active.is_empty() {
+            true => Err(Error::parameter(format!(
+                "training needs a list with a weight above 0, but none of {} lists has one",
+                self.count()
+            ))),
+            false => Ok(active),
+        }
+    }
+
     /// How many lists there are.
     pub(super) fn count(&self) -> usize {
         self.ends().len()

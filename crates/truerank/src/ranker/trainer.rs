@@ -172,13 +172,7 @@ impl Trainer {
         let method = self.method.unwrap_or_else(|| self.default_method(&targets));
         self.check(method, &targets)?;
         targets.check(data)?;
-        let active = targets.active();
-        if active.is_empty() {
-            return Err(Error::parameter(format!(
-                "training needs a list with a weight above 0, but none of {} lists has one",
-                targets.count()
-            )));
-        }
+        let active = targets.require_active()?;
         let mut network = Network::new(self.architecture.clone(), data.feature_count(), self.seed)?;
         let mut course = Course::new(validation, self.patience, data)?;
         progress.begin("training", self.steps_of(method) as u64);
@@ -188,19 +182,8 @@ impl Trainer {
             }
             Method::Lbfgs => self.train_lbfgs(&mut network, data, &targets, &active, &mut course, progress)?,
         }
-        course.keep_best(&mut network);
-        let record = TrainingRecord {
-            loss: targets.loss_name().to_string(),
-            method: method_name(method),
-            seed: self.seed,
-            steps: course.checks.last().map_or(0, |check| check.step),
-            best_step: course.best_step,
-            validation: course.best_value,
-            lists: active.len(),
-            skipped_lists: targets.count() - active.len(),
-            checks: course.checks,
-            notes: Vec::new(),
-        };
+        course.keep_best(network.parameters_mut());
+        let record = course.record(&targets, &method_name(method), self.seed, active.len());
         Ok(Ranker { model: Model::Network(network), record })
     }
 
@@ -267,7 +250,7 @@ impl Trainer {
             state.step(network.parameters_mut(), &step_room.gradient, self.learning_rate, self.l2 as f32);
             (loss_sum, loss_count) = (loss_sum + loss, loss_count + 1.0);
             if step % self.check_every == 0 || step == steps {
-                let go_on = course.check(step, loss_sum / loss_count, network, progress)?;
+                let go_on = course.check_network(step, loss_sum / loss_count, network, progress)?;
                 (loss_sum, loss_count) = (0.0, 0.0);
                 if !go_on {
                     break;
@@ -306,7 +289,7 @@ impl Trainer {
                 let place = &mut network.parameters_mut()[layer.weight()];
                 place.iter_mut().zip(weights).for_each(|(place, &weight)| *place = weight as f32);
                 progress.advance(1);
-                course.check(iteration, loss, network, progress)
+                course.check_network(iteration, loss, network, progress)
             },
         )
     }
@@ -435,15 +418,33 @@ impl<'a> Course<'a> {
         Ok(Course { validation, patience, checks: Vec::new(), best, best_step, best_value, since_best: 0 })
     }
 
-    /// Records a check; says whether to go on.
-    pub(super) fn check(&mut self, step: usize, loss: f64, network: &Network, progress: &dyn Progress) -> Result<bool> {
+    /// Records a check of a network; says whether to go on.
+    pub(super) fn check_network(
+        &mut self,
+        step: usize,
+        loss: f64,
+        network: &Network,
+        progress: &dyn Progress,
+    ) -> Result<bool> {
+        self.check(step, loss, network.parameters(), |features| network.score(features), progress)
+    }
+
+    /// Records a check of what scores features by `score`; says whether to go on.
+    pub(super) fn check(
+        &mut self,
+        step: usize,
+        loss: f64,
+        parameters: &[f32],
+        score: impl FnOnce(&[f32]) -> Vec<f32>,
+        progress: &dyn Progress,
+    ) -> Result<bool> {
         let Some(validation) = self.validation else {
             self.checks.push(Check { step, loss, validation: None });
             self.best_step = step;
             progress.note(&format!("loss {loss:.4}"));
             return Ok(true);
         };
-        let value = (validation.measure)(&network.score(validation.data.features()));
+        let value = (validation.measure)(&score(validation.data.features()));
         if !value.is_finite() {
             return Err(Error::parameter(format!("the validation measure should be finite, but is {value}")));
         }
@@ -452,16 +453,33 @@ impl<'a> Course<'a> {
         if self.best_value.is_none_or(|best| value > best) {
             (self.best_value, self.best_step, self.since_best) = (Some(value), step, 0);
             self.best.clear();
-            self.best.extend_from_slice(network.parameters());
+            self.best.extend_from_slice(parameters);
         } else {
             self.since_best += 1;
         }
         Ok(self.patience.is_none_or(|patience| self.since_best < patience))
     }
 
-    pub(super) fn keep_best(&self, network: &mut Network) {
+    /// What to keep of the course, with `lists` lists that have weight.
+    pub(super) fn record(self, targets: &Targets<'_>, method: &str, seed: u64, lists: usize) -> TrainingRecord {
+        TrainingRecord {
+            loss: targets.loss_name().to_string(),
+            method: method.to_string(),
+            seed,
+            steps: self.checks.last().map_or(0, |check| check.step),
+            best_step: self.best_step,
+            validation: self.best_value,
+            lists,
+            skipped_lists: targets.count() - lists,
+            checks: self.checks,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Puts the best parameters back, where there was validation.
+    pub(super) fn keep_best(&self, parameters: &mut [f32]) {
         if !self.best.is_empty() {
-            network.parameters_mut().copy_from_slice(&self.best);
+            parameters.copy_from_slice(&self.best);
         }
     }
 }

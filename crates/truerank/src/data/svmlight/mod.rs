@@ -21,6 +21,7 @@ use chunk::parse_chunks;
 use layout::lay_out;
 pub(super) use line::{Cursor, Finding, SparseRows, read_features, shown};
 pub(super) use number::read_number;
+pub(crate) use write::write_features;
 pub use write::write_svmlight;
 
 /// Large enough to make the work of a chunk dwarf its hand-over, small enough to share out evenly.

@@ -92,11 +92,7 @@ fn format(data: &Dataset, grades: &[u8], numbered: bool, queries: Range<usize>) 
         for row in data.rows_of(query) {
             // Writing to memory cannot fail.
             let _ = write!(text, "{} qid:{name}", grades[row]);
-            for (value, index) in data.row(row).iter().zip(1..) {
-                if value.to_bits() != 0 {
-                    let _ = write!(text, " {index}:{value}");
-                }
-            }
+            write_features(&mut text, data.row(row));
             if !numbered {
                 write_doc(&mut text, &data.docs().name(row));
             }
@@ -104,6 +100,15 @@ fn format(data: &Dataset, grades: &[u8], numbered: bool, queries: Range<usize>) 
         }
     }
     text
+}
+
+/// Appends ` index:value` for each feature that is not zero, indices from 1.
+pub(crate) fn write_features(text: &mut Vec<u8>, row: &[f32]) {
+    for (value, index) in row.iter().zip(1..) {
+        if value.to_bits() != 0 {
+            let _ = write!(text, " {index}:{value}");
+        }
+    }
 }
 
 /// An id that starts like the `docid = …` of LETOR is written in that form, or it would be read as one.

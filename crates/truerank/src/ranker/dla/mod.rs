@@ -163,7 +163,7 @@ impl Dla {
         let mut course = Course::new(validation, None, data)?;
         progress.begin("dual learning", self.steps as u64);
         let logits = self.train(&mut network, data, &lists, &mut course, progress)?;
-        course.keep_best(&mut network);
+        course.keep_best(network.parameters_mut());
         let ranker = Ranker { model: Model::Network(network), record: self.record(&lists, course) };
         let propensities = outcome::propensities(&lists, &logits, counts, self.per_user);
         propensities.check()?;
@@ -219,7 +219,7 @@ impl Dla {
             logit_state.step(&mut logits, &room.logits, self.propensity_rate, 0.0);
             (loss_sum, loss_count) = (loss_sum + loss, loss_count + 1.0);
             if step % self.check_every == 0 || step == self.steps {
-                course.check(step, loss_sum / loss_count, network, progress)?;
+                course.check_network(step, loss_sum / loss_count, network, progress)?;
                 (loss_sum, loss_count) = (0.0, 0.0);
                 if course.best_step == step {
                     best.copy_from_slice(&logits);

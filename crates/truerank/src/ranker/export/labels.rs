@@ -1,0 +1,468 @@
+//! Relevance as labels for trees: weights and a data set enter, a folder that LightGBM or XGBoost reads leaves.
+//!
+//! Trees that regress on ŷ ranked better than trees that rank by it where we measured it (docs/lightgbm.md), so ŷ as it is,
+//! for regression, is what both get by default. The other parts have human grades, by which nDCG says when to stop.
+
+use std::io::Write;
+use std::path::Path;
+
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use crate::data::{Dataset, nothing_matches, write_features};
+use crate::files::{AtomicFile, write_folder};
+use crate::ranker::Unmatched;
+use crate::relevance::{Relevance, Weight};
+use crate::{Error, Result};
+
+/// Whose files are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trees {
+    /// Text without query ids, group sizes in a `.query` file beside it.
+    LightGbm,
+    /// Text with `qid`, numbered from 1, or with a weight per document where groups are not needed.
+    XgBoost,
+}
+
+/// What a label is. ŷ, a relevance weight, stands for the grade `y = y_max · (ŷ − ε) / (1 − ε)`, cut to `0..=y_max`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LabelForm {
+    /// Whole numbers: `y` times this many steps per grade, rounded, with the gain `2^(label / steps) − 1`. One step gives
+    /// plain grades.
+    Steps(usize),
+    /// The gain itself, `2^y − 1`.
+    Gains,
+    /// ŷ as it is, for regression; whole grades in judged parts.
+    Weights,
+}
+
+/// Writes labels.
+///
+/// ```no_run
+/// use std::path::Path;
+/// use truerank::data::read_splits;
+/// use truerank::ranker::{Labels, Trees};
+/// use truerank::relevance::Relevance;
+///
+/// let data = read_splits(Path::new("data"), &Default::default())?;
+/// let relevance = Relevance::read(Path::new("relevance.parquet"))?;
+/// let judged = [("vali", &data.validation), ("test", &data.test)];
+/// Labels::new(Trees::LightGbm).write(&data.train, &relevance, &judged, Path::new("labels"))?;
+/// # Ok::<(), truerank::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Labels {
+    trees: Trees,
+    form: LabelForm,
+    max_grade: u8,
+    noise: f64,
+}
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LabelSummary {
+    /// Training queries.
+    pub queries: usize,
+    /// Training documents.
+    pub documents: usize,
+    /// Training documents whose ŷ is above 1 and was cut to the highest label.
+    pub cut: usize,
+    /// Weights that the data set does not know, left out.
+    pub unmatched: Unmatched,
+}
+
+/// A label counts half as much as a perfect one when its document was examined this often, in expectation.
+///
+/// `E / (E + b)` is what inverse variances come to when the noise of one examination has b times the variance of relevance.
+/// From 5 to 20 it hardly matters, without it sparse logs lose (docs/lightgbm.md).
+const HALF_RELIABLE: f64 = 5.0;
+
+/// How many rows are formatted at a time by one thread.
+const ROWS_AT_A_TIME: usize = 1 << 10;
+
+/// More would make the table of gains longer than any use of it.
+const MOST_STEPS: usize = 64;
+
+const NAMES: [&str; 3] = ["train", "vali", "test"];
+const PARAMETERS: &str = "params.json";
+
+impl Labels {
+    /// Labels for `trees` with all defaults.
+    pub fn new(trees: Trees) -> Self {
+        Labels { trees, form: LabelForm::Weights, max_grade: 4, noise: 0.0 }
+    }
+
+    /// What a label is. Default: weights.
+    pub fn form(mut self, form: LabelForm) -> Self {
+        self.form = form;
+        self
+    }
+
+    /// The highest human grade. Default: 4.
+    pub fn max_grade(mut self, grade: u8) -> Self {
+        self.max_grade = grade;
+        self
+    }
+
+    /// ε: how often a document of grade 0 is found relevant. Default: 0.
+    pub fn click_noise(mut self, epsilon: f64) -> Self {
+        self.noise = epsilon;
+        self
+    }
+
+    /// Writes `train.svm` with the weights' labels, a file for each of the `judged` parts by its name, side files, and
+    /// `params.json` with the parameters that labels ask for.
+    ///
+    /// Training documents without a weight were never shown and are left out. An older folder of this kind is replaced; one
+    /// that holds anything else is refused.
+    pub fn write(
+        &self,
+        train: &Dataset,
+        relevance: &Relevance,
+        judged: &[(&str, &Dataset)],
+        folder: &Path,
+    ) -> Result<LabelSummary> {
+        self.check()?;
+        let (part, summary) = self.training_part(train, relevance)?;
+        let mut parts = vec![("train", part)];
+        for (name, data) in judged {
+            parts.push((name, self.judged_part(data)?));
+        }
+        write_folder(folder, is_label_file, |folder| {
+            for (name, part) in &parts {
+                self.write_part(part, &folder.join(format!("{name}.svm")))?;
+            }
+            write_text(&folder.join(PARAMETERS), &format!("{:#}\n", self.parameters()))
+        })?;
+        Ok(summary)
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.max_grade == 0 {
+            return Err(Error::parameter("the highest grade should be at least 1, but is 0"));
+        }
+        if !(0.0..1.0).contains(&self.noise) {
+            return Err(Error::parameter(format!(
+                "the click noise should be from 0 to below 1, but is {}",
+                self.noise
+            )));
+        }
+        match (self.form, self.trees) {
+            (LabelForm::Steps(steps), _) if !(1..=MOST_STEPS).contains(&steps) => {
+                Err(Error::parameter(format!("steps per grade should be between 1 and {MOST_STEPS}, but are {steps}")))
+            }
+            (LabelForm::Steps(2..), Trees::XgBoost) => Err(Error::parameter(
+                "XGBoost has no gains for steps of grades; use gains, weights, or one step per grade",
+            )),
+            (LabelForm::Gains, Trees::LightGbm) => Err(Error::parameter(
+                "LightGBM ranks by whole numbers, but gains are not; use steps of grades, whose gains it is told",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The label of a document whose relevance is `weight`.
+    fn label(&self, weight: f64) -> f64 {
+        match self.form {
+            LabelForm::Weights => weight,
+            _ => {
+                let most = f64::from(self.max_grade);
+                self.label_of_grade((most * (weight - self.noise) / (1.0 - self.noise)).clamp(0.0, most))
+            }
+        }
+    }
+
+    /// The label of a document of grade `grade`, which may lie between two.
+    fn label_of_grade(&self, grade: f64) -> f64 {
+        match self.form {
+            LabelForm::Steps(steps) => (grade * steps as f64).round(),
+            LabelForm::Gains => gain(grade),
+            LabelForm::Weights => grade,
+        }
+    }
+
+    /// The parameters with which training and nDCG read the labels as they are meant.
+    fn parameters(&self) -> Value {
+        match (self.trees, self.form) {
+            (Trees::LightGbm, LabelForm::Steps(steps)) => {
+                let gains: Vec<f64> =
+                    (0..=steps * usize::from(self.max_grade)).map(|label| gain(label as f64 / steps as f64)).collect();
+                json!({ "objective": "lambdarank", "label_gain": gains, "metric": "ndcg", "eval_at": [5] })
+            }
+            // LightGBM's own nDCG wants whole numbers, in the training part too.
+            (Trees::LightGbm, _) => json!({ "objective": "regression", "metric": "none" }),
+            (Trees::XgBoost, form) => {
+                let objective = if form == LabelForm::Weights { "reg:squarederror" } else { "rank:ndcg" };
+                let exponential = form != LabelForm::Gains;
+                json!({ "objective": objective, "ndcg_exp_gain": exponential, "eval_metric": "ndcg@5" })
+            }
+        }
+    }
+
+    fn training_part<'a>(&self, data: &'a Dataset, relevance: &Relevance) -> Result<(Part<'a>, LabelSummary)> {
+        let rows = relevance.rows_in(data);
+        let mut found: Vec<Option<&Weight>> = vec![None; data.len()];
+        for (row, weight) in rows.iter().zip(&relevance.weights) {
+            if let Some(row) = row {
+                found[*row as usize] = Some(weight);
+            }
+        }
+        let mut part = Part::new(data, |row| found[row].map(|weight| self.label(weight.weight)));
+        part.reliability = self.has_reliability().then(|| found.iter().flatten().copied().map(reliability).collect());
+        if part.rows.is_empty() {
+            return Err(nothing_matches(data, &relevance.queries, "document with a weight", "weights'"));
+        }
+        let above = |(row, weight): &(&Option<u32>, &Weight)| row.is_some() && weight.weight > 1.0;
+        let cut = match self.form {
+            LabelForm::Weights => 0,
+            _ => rows.iter().zip(&relevance.weights).filter(above).count(),
+        };
+        let (queries, documents) = (part.sizes.len(), part.rows.len());
+        Ok((part, LabelSummary { queries, documents, cut, unmatched: unmatched(relevance, &rows) }))
+    }
+
+    fn judged_part<'a>(&self, data: &'a Dataset) -> Result<Part<'a>> {
+        let grades = data.require_grades("a judged part")?;
+        match grades.iter().find(|&&grade| grade > self.max_grade) {
+            Some(grade) => {
+                Err(Error::parameter(format!("grades should be at most {}, but one is {grade}", self.max_grade)))
+            }
+            None => Ok(Part::new(data, |row| Some(self.label_of_grade(f64::from(grades[row]))))),
+        }
+    }
+
+    fn write_part(&self, part: &Part<'_>, path: &Path) -> Result<()> {
+        let mut file = AtomicFile::create(path)?;
+        let rows: Vec<usize> = (0..part.rows.len()).collect();
+        for wave in rows.chunks(4 * ROWS_AT_A_TIME * rayon::current_num_threads()) {
+            let texts: Vec<Vec<u8>> =
+                wave.par_chunks(ROWS_AT_A_TIME).map(|rows| part.format(rows, self.trees)).collect();
+            for text in texts {
+                file.write_all(&text).map_err(|e| Error::io(path, e))?;
+            }
+        }
+        file.commit()?;
+        if self.trees == Trees::LightGbm {
+            write_lines(&path.with_extension("svm.query"), &part.sizes)?;
+            if let Some(reliability) = &part.reliability {
+                write_lines(&path.with_extension("svm.weight"), reliability)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// XGBoost's ranking objectives take a weight per query only.
+    fn has_reliability(&self) -> bool {
+        self.trees == Trees::LightGbm || self.form == LabelForm::Weights
+    }
+}
+
+/// Rows of a data set with a label each.
+struct Part<'a> {
+    data: &'a Dataset,
+    rows: Vec<usize>,
+    labels: Vec<f64>,
+    /// The query of each row, counted from 1 among those with rows.
+    queries: Vec<usize>,
+    /// How many rows each of these queries has.
+    sizes: Vec<usize>,
+    /// How much each label is to count, where not all count alike.
+    reliability: Option<Vec<f64>>,
+}
+
+impl<'a> Part<'a> {
+    /// The rows for which there is a label.
+    fn new(data: &'a Dataset, label: impl Fn(usize) -> Option<f64>) -> Self {
+        let mut part = Part {
+            data,
+            rows: Vec::new(),
+            labels: Vec::new(),
+            queries: Vec::new(),
+            sizes: Vec::new(),
+            reliability: None,
+        };
+        for rows in data.lists() {
+            let before = part.rows.len();
+            for (row, label) in rows.filter_map(|row| label(row).map(|label| (row, label))) {
+                part.rows.push(row);
+                part.labels.push(label);
+                part.queries.push(part.sizes.len() + 1);
+            }
+            if part.rows.len() > before {
+                part.sizes.push(part.rows.len() - before);
+            }
+        }
+        part
+    }
+
+    fn format(&self, places: &[usize], trees: Trees) -> Vec<u8> {
+        let mut text = Vec::new();
+        for &place in places {
+            let row = self.data.row(self.rows[place]);
+            // Writing to memory cannot fail.
+            let _ = write!(text, "{}", self.labels[place]);
+            // XGBoost takes a weight per document or groups, but not both.
+            let _ = match (trees, &self.reliability) {
+                (Trees::XgBoost, Some(reliability)) => write!(text, ":{}", reliability[place]),
+                (Trees::XgBoost, None) => write!(text, " qid:{}", self.queries[place]),
+                (Trees::LightGbm, _) => Ok(()),
+            };
+            write_features(&mut text, row);
+            // The first line names the last feature, so that all parts are read as equally wide.
+            if place == 0 && row.last().is_some_and(|value| value.to_bits() == 0) {
+                let _ = write!(text, " {}:0", row.len());
+            }
+            text.push(b'\n');
+        }
+        text
+    }
+}
+
+/// The queries none of whose documents have a row, and the other documents without one.
+fn unmatched(relevance: &Relevance, mut rows: &[Option<u32>]) -> Unmatched {
+    let mut unmatched = Unmatched::default();
+    for weights in relevance.weights.chunk_by(|a, b| a.query == b.query) {
+        let of_query = rows.split_off(..weights.len()).unwrap_or_default();
+        match of_query.iter().filter(|row| row.is_none()).count() {
+            missing if missing == weights.len() => unmatched.queries += 1,
+            missing => unmatched.docs += missing,
+        }
+    }
+    unmatched
+}
+
+/// What a document of this grade adds to DCG at the first rank.
+fn gain(grade: f64) -> f64 {
+    grade.exp2() - 1.0
+}
+
+/// How much a label is to count: 0 for a document that nobody examined, 1 in the limit of many.
+fn reliability(weight: &Weight) -> f64 {
+    let share = weight.exposure / (weight.exposure + HALF_RELIABLE);
+    // Six digits are more than it is worth.
+    (1e6 * share).round() / 1e6
+}
+
+/// Whether [`Labels::write`] writes a file of this name.
+pub fn is_label_file(name: &str) -> bool {
+    let part = |name: &str| name.strip_suffix(".svm").is_some_and(|name| NAMES.contains(&name));
+    let side = |ending: &str| name.strip_suffix(ending).is_some_and(part);
+    name == PARAMETERS || part(name) || side(".query") || side(".weight")
+}
+
+fn write_lines(path: &Path, values: &[impl std::fmt::Display]) -> Result<()> {
+    write_text(path, &values.iter().map(|value| format!("{value}\n")).collect::<String>())
+}
+
+fn write_text(path: &Path, text: &str) -> Result<()> {
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(text.as_bytes()).map_err(|e| Error::io(path, e))?;
+    file.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::DatasetBuilder;
+    use crate::ids::Ids;
+
+    /// Queries 7 and 3, with documents 1..=3 and 1..=2; the last feature is 0 everywhere.
+    fn data() -> Dataset {
+        DatasetBuilder {
+            features: vec![1.0, 0.0, 2.0, 0.0, 3.0, 0.0, 4.0, 0.0, 0.0, 0.0],
+            feature_count: 2,
+            grades: Some(vec![0, 1, 4, 2, 3]),
+            queries: Ids::Integers(vec![7, 3]),
+            query_ends: vec![3, 5],
+            docs: None,
+        }
+        .build()
+        .unwrap()
+    }
+
+    fn relevance() -> Relevance {
+        let weight =
+            |query, doc, weight| Weight { query, doc, weight, impressions: 1, clicks: 1, exposure: 1.0, variance: 0.0 };
+        Relevance {
+            estimator: "user-aware".into(),
+            beta: None,
+            queries: Ids::Integers(vec![3, 7, 9]),
+            docs: Ids::Integers(vec![1, 2, 3, 8]),
+            weights: vec![
+                weight(0, 1, 0.5),
+                weight(0, 3, 1.0),
+                weight(1, 0, 0.3),
+                weight(1, 2, 1.5),
+                weight(2, 0, 1.0),
+            ],
+            ..Relevance::default()
+        }
+    }
+
+    fn written(labels: &Labels) -> (LabelSummary, impl Fn(&str) -> String + use<>) {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("labels");
+        let summary = labels.write(&data(), &relevance(), &[("test", &data())], &target).unwrap();
+        let read = move |name: &str| {
+            let _ = &folder;
+            std::fs::read_to_string(target.join(name)).unwrap_or_default()
+        };
+        (summary, read)
+    }
+
+    #[test]
+    fn relevance_as_it_is_by_default() {
+        let (summary, read) = written(&Labels::new(Trees::LightGbm));
+        assert_eq!(read("train.svm"), "0.3 1:1 2:0\n1.5 1:3\n0.5\n");
+        assert_eq!(read("train.svm.query"), "2\n1\n");
+        // Examined once: 1 / (1 + 5).
+        assert_eq!(read("train.svm.weight"), "0.166667\n0.166667\n0.166667\n");
+        assert_eq!(read("test.svm"), "0 1:1 2:0\n1 1:2\n4 1:3\n2 1:4\n3\n");
+        assert_eq!((read("test.svm.query").as_str(), read("test.svm.weight").as_str()), ("3\n2\n", ""));
+        let unmatched = Unmatched { queries: 1, docs: 1 };
+        assert_eq!(summary, LabelSummary { queries: 2, documents: 3, cut: 0, unmatched });
+        let (_, read) = written(&Labels::new(Trees::XgBoost));
+        assert_eq!(read("train.svm"), "0.3:0.166667 1:1 2:0\n1.5:0.166667 1:3\n0.5:0.166667\n");
+        assert_eq!(read("test.svm").lines().nth(3), Some("2 qid:2 1:4"));
+        assert_eq!(read("train.svm.query"), "");
+    }
+
+    #[test]
+    fn steps_are_whole_numbers_with_gains() {
+        let (summary, read) = written(&Labels::new(Trees::LightGbm).form(LabelForm::Steps(8)));
+        // 8 steps in each of 4 grades: .3 is 9.6 of 32 steps, 1.5 is cut to 32, .5 is 16.
+        assert_eq!((read("train.svm").as_str(), summary.cut), ("10 1:1 2:0\n32 1:3\n16\n", 1));
+        assert_eq!(read("test.svm"), "0 1:1 2:0\n8 1:2\n32 1:3\n16 1:4\n24\n");
+        let parameters: Value = serde_json::from_str(&read("params.json")).unwrap();
+        let gains = parameters["label_gain"].as_array().unwrap();
+        assert_eq!((gains.len(), &gains[0], &gains[8], &gains[32]), (33, &0.0.into(), &1.0.into(), &15.0.into()));
+        let grades = Labels::new(Trees::LightGbm).form(LabelForm::Steps(1)).click_noise(0.1);
+        // 4 · (.5 − .1) / .9 = 1.8 and 4 · (.3 − .1) / .9 = .9
+        assert_eq!(written(&grades).1("train.svm"), "1 1:1 2:0\n4 1:3\n2\n");
+    }
+
+    #[test]
+    fn gains_are_those_of_grades_in_between() {
+        let (_, read) = written(&Labels::new(Trees::XgBoost).form(LabelForm::Gains));
+        let gain = |share: f64| (4.0 * share).exp2() - 1.0;
+        assert_eq!(read("train.svm"), format!("{} qid:1 1:1 2:0\n15 qid:1 1:3\n3 qid:2\n", gain(0.3)));
+        assert_eq!(read("test.svm").lines().nth(3), Some("3 qid:2 1:4"));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = |labels: Labels| {
+            let judged = [("test", &data())];
+            labels.write(&data(), &relevance(), &judged, &folder.path().join("l")).unwrap_err().to_string()
+        };
+        assert!(refused(Labels::new(Trees::LightGbm).form(LabelForm::Gains)).contains("whole numbers"));
+        assert!(refused(Labels::new(Trees::XgBoost).form(LabelForm::Steps(8))).contains("no gains for steps"));
+        assert!(refused(Labels::new(Trees::LightGbm).form(LabelForm::Steps(0))).contains("between 1 and 64"));
+        assert!(refused(Labels::new(Trees::LightGbm).click_noise(1.0)).contains("below 1, but is 1"));
+        assert!(refused(Labels::new(Trees::LightGbm).max_grade(3)).contains("at most 3, but one is 4"));
+        std::fs::create_dir(folder.path().join("l")).unwrap();
+        std::fs::write(folder.path().join("l/thesis.tex"), "years").unwrap();
+        assert!(refused(Labels::new(Trees::LightGbm)).contains("thesis.tex"));
+    }
+}

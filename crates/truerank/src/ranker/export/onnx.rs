@@ -1,0 +1,199 @@
+//! Rankers as ONNX: features of any number of documents enter the graph, their scores leave.
+//!
+//! Layer norm, `Gemm` and `Elu` for networks. Plain weights are multiplied in double precision, as our own scores are. The
+//! metadata is that of the safetensors file.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::protobuf::Message;
+use crate::files::AtomicFile;
+use crate::network::{Layer, NORM_EPSILON, Network};
+use crate::ranker::file::METADATA_KEY;
+use crate::ranker::{Model, Ranker};
+use crate::{Error, Result};
+
+/// What feeds the graph: `documents × features`, single precision.
+const INPUT: &str = "features";
+/// What it computes: one score per document.
+const OUTPUT: &str = "scores";
+/// The first set of operators that has layer norm, and the version of the file form that goes with it.
+const OPERATORS: u64 = 17;
+const FORM: u64 = 8;
+/// Readers of protocol buffers refuse a message of 2 GiB; the graph around the parameters takes far less than the rest.
+const MOST_PARAMETERS: usize = (1 << 29) - (1 << 20);
+
+impl Ranker {
+    /// Writes the ranker as ONNX: input `features` (documents × features, float), output `scores` (documents, float).
+    ///
+    /// The same ranker gives the same bytes.
+    pub fn write_onnx(&self, path: &Path) -> Result<()> {
+        let bytes = self.to_onnx()?;
+        let mut file = AtomicFile::create(path)?;
+        file.write_all(&bytes).map_err(|e| Error::io(path, e))?;
+        file.commit()
+    }
+
+    fn to_onnx(&self) -> Result<Vec<u8>> {
+        let graph = match &self.model {
+            Model::Network(network) => network_graph(network)?,
+            Model::Weights { weights, bias } => weights_graph(weights, *bias),
+        };
+        let operators = Message::default().text(1, "").integer(2, OPERATORS);
+        let metadata = Message::default().text(1, METADATA_KEY).text(2, &self.metadata()?);
+        let model = Message::default()
+            .integer(1, FORM)
+            .text(2, "truerank")
+            .text(3, env!("CARGO_PKG_VERSION"))
+            .message(7, graph.finish(self.feature_count()))
+            .message(8, operators)
+            .message(14, metadata);
+        Ok(model.into_bytes())
+    }
+}
+
+/// Nodes and constants so far.
+#[derive(Default)]
+struct Graph {
+    nodes: Vec<Message>,
+    constants: Vec<Message>,
+}
+
+impl Graph {
+    /// Adds `output = kind(inputs)`; returns the name of the output.
+    fn node(&mut self, kind: &str, inputs: &[&str], output: &str, attributes: Vec<Message>) -> String {
+        let node = Message::default()
+            .each(inputs, |node, input| node.text(1, input))
+            .text(2, output)
+            .text(3, output)
+            .text(4, kind)
+            .each(attributes, |node, attribute| node.message(5, attribute));
+        self.nodes.push(node);
+        output.to_string()
+    }
+
+    /// Adds a constant; returns its name.
+    fn constant(&mut self, name: &str, kind: Kind, shape: &[usize], bytes: Vec<u8>) -> String {
+        let tensor = Message::default()
+            .each(shape, |tensor, &size| tensor.integer(1, size as u64))
+            .integer(2, kind as u64)
+            .text(8, name)
+            .bytes(9, &bytes);
+        self.constants.push(tensor);
+        name.to_string()
+    }
+
+    fn floats(&mut self, name: &str, shape: &[usize], values: &[f32]) -> String {
+        self.constant(name, Kind::Float, shape, values.iter().flat_map(|value| value.to_le_bytes()).collect())
+    }
+
+    fn doubles(&mut self, name: &str, shape: &[usize], values: impl Iterator<Item = f64>) -> String {
+        self.constant(name, Kind::Double, shape, values.flat_map(f64::to_le_bytes).collect())
+    }
+
+    /// Layer norm and the linear map of one layer.
+    fn layer(&mut self, index: usize, layer: &Layer, parameters: &[f32], input: &str) -> String {
+        let name = |part: &str| format!("layers.{index}.{part}");
+        let gain = self.floats(&name("norm.weight"), &[layer.inputs], &parameters[layer.gain()]);
+        let shift = self.floats(&name("norm.bias"), &[layer.inputs], &parameters[layer.shift()]);
+        let shape = [layer.outputs, layer.inputs];
+        let weight = self.floats(&name("linear.weight"), &shape, &parameters[layer.weight()]);
+        let bias = self.floats(&name("linear.bias"), &[layer.outputs], &parameters[layer.bias()]);
+        let norm = vec![float_attribute("epsilon", NORM_EPSILON)];
+        let normalised = self.node("LayerNormalization", &[input, &gain, &shift], &name("norm"), norm);
+        let transposed = vec![integer_attribute("transB", 1)];
+        self.node("Gemm", &[&normalised, &weight, &bias], &name("linear"), transposed)
+    }
+
+    /// Makes the only column of `input` the scores.
+    fn scores(&mut self, input: &str) {
+        let column = self.constant("column", Kind::Integer, &[1], 1_i64.to_le_bytes().to_vec());
+        self.node("Squeeze", &[input, &column], OUTPUT, Vec::new());
+    }
+
+    fn finish(self, features: usize) -> Message {
+        let documents = Message::default().text(2, "documents");
+        let width = Message::default().integer(1, features as u64);
+        Message::default()
+            .each(self.nodes, |graph, node| graph.message(1, node))
+            .text(2, "ranker")
+            .each(self.constants, |graph, constant| graph.message(5, constant))
+            .message(11, float_value(INPUT, [documents, width]))
+            .message(12, float_value(OUTPUT, [Message::default().text(2, "documents")]))
+    }
+}
+
+/// The kinds of constants, as ONNX numbers them.
+#[derive(Clone, Copy)]
+enum Kind {
+    Float = 1,
+    Integer = 7,
+    Double = 11,
+}
+
+fn network_graph(network: &Network) -> Result<Graph> {
+    let (layers, parameters) = (network.layers(), network.parameters());
+    if parameters.len() > MOST_PARAMETERS {
+        return Err(Error::parameter(format!(
+            "an ONNX file has room for {MOST_PARAMETERS} parameters, but the ranker has {}; serve the safetensors file",
+            parameters.len()
+        )));
+    }
+    let mut graph = Graph::default();
+    let mut last = INPUT.to_string();
+    for (index, layer) in layers.iter().enumerate() {
+        if index > 0 {
+            last = graph.node("Elu", &[&last], &format!("layers.{index}.input"), Vec::new());
+        }
+        last = graph.layer(index, layer, parameters, &last);
+    }
+    graph.scores(&last);
+    Ok(graph)
+}
+
+fn weights_graph(weights: &[f32], bias: f32) -> Graph {
+    let mut graph = Graph::default();
+    let column = graph.doubles("weight", &[weights.len(), 1], weights.iter().map(|&w| f64::from(w)));
+    let bias = graph.doubles("bias", &[1], std::iter::once(f64::from(bias)));
+    let to = |kind: Kind| vec![integer_attribute("to", kind as u64)];
+    let exact = graph.node("Cast", &[INPUT], "exact", to(Kind::Double));
+    let summed = graph.node("Gemm", &[&exact, &column, &bias], "summed", Vec::new());
+    let rounded = graph.node("Cast", &[&summed], "rounded", to(Kind::Float));
+    graph.scores(&rounded);
+    graph
+}
+
+fn float_attribute(name: &str, value: f32) -> Message {
+    Message::default().text(1, name).float(2, value).integer(20, 1)
+}
+
+fn integer_attribute(name: &str, value: u64) -> Message {
+    Message::default().text(1, name).integer(3, value).integer(20, 2)
+}
+
+/// An input or output of single-precision numbers.
+fn float_value<const N: usize>(name: &str, dimensions: [Message; N]) -> Message {
+    let shape = Message::default().each(dimensions, |shape, dimension| shape.message(1, dimension));
+    let tensor = Message::default().integer(1, Kind::Float as u64).message(2, shape);
+    Message::default().text(1, name).message(2, Message::default().message(1, tensor))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::Architecture;
+    use crate::ranker::TrainingRecord;
+
+    /// Whether a runtime takes the file is tested beside the peers; here, that it holds what it should.
+    #[test]
+    fn every_tensor_and_the_record_are_inside() {
+        let network = Network::new(Architecture::Mlp { hidden: vec![4] }, 3, 1).unwrap();
+        let record = TrainingRecord { loss: "listwise softmax".into(), ..TrainingRecord::default() };
+        let weights: Vec<u8> =
+            network.parameters()[network.layers()[1].weight()].iter().flat_map(|w| w.to_le_bytes()).collect();
+        let bytes = Ranker { model: Model::Network(network), record }.to_onnx().unwrap();
+        let holds = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+        assert!(holds(&weights));
+        assert!(holds(b"layers.1.linear.weight") && holds(b"Elu") && holds(b"listwise softmax"));
+    }
+}
