@@ -44,7 +44,23 @@ def experiment(tmp_path_factory):
     return folder / "results" / "report.html"
 
 
-@pytest.fixture(params=["demo", "experiment"])
+@pytest.fixture(scope="module")
+def fit(tmp_path_factory):
+    """Query texts and users that would be markup."""
+    folder = tmp_path_factory.mktemp("fit")
+    rows = ["user\tsession\tquery\tdoc\tposition\tclick\tscore"]
+    for session in range(600):
+        for place in range(5):
+            doc = (session // 40 + place) % 5
+            clicked = (session * 31 + place * 17) % 10 < 2 * (doc * 7 % 5) // (1 + place)
+            query, user = f"<b>query {session % 40}</b>", f"<img src=x onerror=alert({session % 7})>"
+            rows.append(f"{user}\t{session}\t{query}\td{doc}\t{place + 1}\t{int(clicked)}\t{doc * 7 % 5}")
+    (folder / "log.tsv").write_text("\n".join(rows) + "\n")
+    truerank("fit", folder / "log.tsv", "--feature", "score", "--output", folder / "out")
+    return folder / "out" / "report.html"
+
+
+@pytest.fixture(params=["demo", "experiment", "fit"])
 def written(request):
     return request.param, request.getfixturevalue(request.param)
 
@@ -62,8 +78,9 @@ def test_it_loads_nothing_and_nobody_complains(open_page, written):
     assert page.complaints() == []
 
 
-def test_the_main_table_sorts(open_page, written):
-    page = open_page(written[1])
+@pytest.mark.parametrize("name", ["demo", "experiment"])
+def test_the_main_table_sorts(open_page, name, request):
+    page = open_page(request.getfixturevalue(name))
     show(page, "[data-name=rq1]")
     column = "return [...document.querySelectorAll('[data-name=rq1] tbody tr')].map(row => +row.cells[3].dataset.value)"
     page.browser.find_elements(By.CSS_SELECTOR, "[data-name=rq1] thead button")[3].click()

@@ -52,8 +52,8 @@ def moving_log(folder, data):
     return path
 
 
-def train(data, model, *options):
-    path = data.parent / f"{model.partition(':')[0]}.safetensors"
+def train(data, model, *options, name=None):
+    path = data.parent / f"{name or model.partition(':')[0]}.safetensors"
     truerank("train", data, "--model", model, *options, "-o", path)
     return path
 
@@ -66,6 +66,11 @@ def linear(data):
 @pytest.fixture(scope="session")
 def mlp(data):
     return train(data, "mlp:32,16", "--steps", 100)
+
+
+@pytest.fixture(scope="session")
+def standardised(data):
+    return train(data, "mlp:24,8", "--steps", 100, "--standardise", name="standardised")
 
 
 @pytest.fixture(scope="session")

@@ -21,8 +21,10 @@ def elu(values):
 
 
 def forward(tensors, rows):
-    """Layer norm and a linear map in every layer, ELU between layers."""
-    layers = 1 + max(int(name.split(".")[1]) for name in tensors)
+    """Features of one scale where the file has one; layer norm and a linear map in every layer, ELU between layers."""
+    if "scaling.mean" in tensors:
+        rows = (rows - tensors["scaling.mean"]) * tensors["scaling.scale"]
+    layers = 1 + max(int(name.split(".")[1]) for name in tensors if name.startswith("layers."))
     for number in range(layers):
         norm, linear = f"layers.{number}.norm", f"layers.{number}.linear"
         rows = rows if number == 0 else elu(rows)
@@ -45,7 +47,7 @@ def our_scores(data, ranker, folder):
     return table["score"].to_numpy(), table["query"].to_numpy()
 
 
-@pytest.mark.parametrize("model", ["linear", "mlp", "svm_rank"])
+@pytest.mark.parametrize("model", ["linear", "mlp", "standardised", "svm_rank"])
 def test_scores(data, model, request, tmp_path):
     tensors, about = load(request.getfixturevalue(model))
     _, queries, features = read_svmlight(data / "test.txt", about["features"])
@@ -62,3 +64,13 @@ def test_metadata(mlp, data):
     assert (about["type"], about["version"], about["model"]) == ("truerank/ranker", 1, "mlp:32,16")
     shapes = [tensors[f"layers.{number}.linear.weight"].shape for number in range(3)]
     assert shapes == [(32, about["features"]), (16, 32), (1, 16)]
+
+
+def test_scaling_is_that_of_the_training_part(standardised, data):
+    tensors, about = load(standardised)
+    assert about["version"] == 2
+    features = read_svmlight(data / "train.txt", about["features"])[2].astype(np.float64)
+    np.testing.assert_allclose(tensors["scaling.mean"], features.mean(axis=0), rtol=1e-5, atol=1e-6)
+    deviation = features.std(axis=0)
+    varied = deviation > 1e-6
+    np.testing.assert_allclose(tensors["scaling.scale"][varied], 1 / deviation[varied], rtol=1e-4)

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, convert, count, demo, evaluate, experiment, export, generate, predict_clicks, propensity, relevance,
-    report, score, simulate, train,
+    completions, convert, count, demo, doctor, evaluate, experiment, export, fit, generate, predict_clicks, propensity,
+    relevance, report, score, simulate, train,
 };
 
 /// Learns what people find relevant from what they clicked, for every kind of searcher.
@@ -39,14 +39,18 @@ The way from data to a ranker, each step reading what the one before wrote:
   truerank score      data/test.txt --ranker ranker.safetensors -o run.trec
   truerank export     ranker.safetensors --to onnx -o ranker.onnx
 
-`truerank demo` goes all the way by itself and compares the estimators;
-`truerank experiment` reruns the paper's research questions.
-Exit codes: 0 done, 2 an error.";
+`truerank doctor` tells whether a log is fit for it, and `truerank fit` goes all
+the way from a log to a ranker. `truerank demo` does so on generated data and
+compares the estimators; `truerank experiment` reruns the paper's research
+questions.
+Exit codes: 0 done, 1 a log is not fit (doctor), 2 an error.";
 
 /// What to do.
 #[derive(Subcommand)]
 pub enum Command {
     Demo(demo::Demo),
+    Doctor(doctor::Doctor),
+    Fit(fit::Fit),
     Generate(generate::Generate),
     Simulate(simulate::Simulate),
     Count(count::Count),

@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     say_damage_once();
     let arguments = arguments::Arguments::try_parse().unwrap_or_else(|error| refuse(&error));
     match commands::run(arguments) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             progress::say_error(&format!("error: {error:#}"));

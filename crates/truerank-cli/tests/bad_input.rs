@@ -331,6 +331,9 @@ fn files_that_do_not_fit_together() {
 #[test]
 fn wrong_values() {
     let sandbox = prepared();
+    for (part, query) in [("train", 1), ("vali", 2), ("test", 3)] {
+        sandbox.write(&format!("one/{part}.txt"), format!("1 qid:{query} 1:1\n0 qid:{query} 1:0\n"));
+    }
     check(
         &sandbox,
         &[
@@ -341,16 +344,13 @@ fn wrong_values() {
             ),
             (
                 "relevance counts --propensities clicks.propensities.json --beta much -o OUT.parquet",
-                &["--beta is 'much', but should be auto"],
+                &["beta is 'much', but should be auto"],
             ),
             (
                 "relevance counts --propensities clicks.propensities.json --beta=-1 -o OUT.parquet",
-                &["--beta is '-1', but should be auto, likelihood or a number from 0"],
+                &["beta is '-1', but should be auto, likelihood or a number from 0"],
             ),
-            (
-                "relevance counts --propensities clicks.propensities.json --beta NaN -o OUT.parquet",
-                &["--beta is 'NaN'"],
-            ),
+            ("relevance counts --propensities clicks.propensities.json --beta NaN -o OUT.parquet", &["beta is 'NaN'"]),
             ("evaluate data/test.txt --ranker ranker.st --measure nDCG@0", &["--measure", "nDCG@0"]),
             (
                 "evaluate data/test.txt --ranker ranker.st --measure clicks",
@@ -368,6 +368,15 @@ fn wrong_values() {
             ("train data --steps 0 -o OUT.st", &["steps", "0"]),
             ("train data --check-every 0 -o OUT.st", &["check", "0"]),
             ("train data --model svm-rank --steps 9 -o OUT.st", &["svm-rank is solved to a tolerance; leave out"]),
+            (
+                "train data --model linear-raw --standardise -o OUT.st",
+                &["linear-raw scales features on the way; leave out --standardise"],
+            ),
+            ("train data --model mlp:8,1 -o OUT.st", &["mlp:8,1 has one of 1", "all scores would be equal"]),
+            (
+                "train one --model linear --standardise -o OUT.st",
+                &["need at least 2 features, but the data has 1", "use --model linear-raw"],
+            ),
             ("train data --cost 9 -o OUT.st", &["--share and --cost are for --model svm-rank, but the model is mlp"]),
             ("train data --model svm-rank --share 0 -o OUT.st", &["share", "0"]),
             ("train data --model svm-rank --cost 0 -o OUT.st", &["the cost C should be positive and finite, but is 0"]),

@@ -4,8 +4,10 @@ mod common;
 
 use common::Sandbox;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 17] = [
     "demo",
+    "doctor",
+    "fit",
     "generate",
     "simulate",
     "count",

@@ -95,7 +95,10 @@ fn a_program_can_read_every_summary() {
     let keys = ["estimator", "beta", "documents", "mean_weight", "largest_weight", "mean_standard_error"];
     has_keys(&weights[0], &keys);
     let trained = sandbox.json(&format!("{TRAIN} --json"));
-    has_keys(&trained, &["model", "features", "record", "unmatched_queries", "unmatched_documents", "output"]);
+    has_keys(
+        &trained,
+        &["model", "features", "standardised", "record", "unmatched_queries", "unmatched_documents", "output"],
+    );
     let evaluate = "evaluate data/test.txt --ranker ranker.safetensors --json --per-query --measure MAP";
     let evaluated = sandbox.json(evaluate);
     let keys =

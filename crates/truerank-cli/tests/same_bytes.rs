@@ -5,7 +5,7 @@ mod common;
 use common::Sandbox;
 
 /// Every step with small sizes; sessions enough for several pieces of work per thread.
-const STEPS: [&str; 10] = [
+const STEPS: [&str; 11] = [
     "generate --preset tiny -o data",
     "generate --preset tiny --format parquet -o parquet",
     "simulate data --sessions 20000 --swap 0.2 -o clicks.parquet",
@@ -15,6 +15,7 @@ const STEPS: [&str; 10] = [
     "relevance counts --propensities clicks.propensities.json --estimator all -o weights",
     "train data --relevance weights/user-aware.parquet --model linear --steps 15 -o linear.safetensors",
     "train data --relevance weights/user-aware.parquet --model mlp:16,8 --steps 12 -o mlp.safetensors",
+    "train data --relevance weights/user-aware.parquet --model mlp:16,8 --steps 12 --standardise -o scaled.safetensors",
     "score data/test.txt --ranker mlp.safetensors -o run.trec",
 ];
 

@@ -4,7 +4,7 @@
 //!
 //! 1. [`data`]: documents of queries with features and grades, from LETOR/SVMlight, ULTRA, Parquet or a generator.
 //! 2. [`simulate`]: users, traffic and clicks on shown lists, where a log is to be made.
-//! 3. [`log`]: impressions, from and to Parquet, CSV and TSV.
+//! 3. [`log`]: impressions, from Parquet, CSV, TSV, JSON and OpenSearch UBI, and to Parquet, CSV and TSV.
 //! 4. [`counts`]: cells `(query, document, position, user) → impressions, clicks`. Nothing below ever sees a session.
 //! 5. [`propensity`]: θ(u,k), the probability that a user examines a position.
 //! 6. [`relevance`]: cells and θ to a relevance weight for each document, with its variance.
@@ -12,15 +12,19 @@
 //! 8. [`evaluate`]: nDCG, ERR and others per query, and whether a difference is more than chance.
 //! 9. [`report`]: questions, answers, tables and figures as one page, and as files for a paper.
 //!
+//! [`doctor`] says whether a log is fit to learn from; [`fit`] goes all the way from a log to a ranker.
 //! [`experiment`] puts the stages together as in the paper "Addressing Personalized Bias for Unbiased Learning to Rank".
 //! The library never prints; long work reports to a [`progress::Progress`].
 
 pub mod counts;
 pub mod data;
+pub mod doctor;
 mod error;
 pub mod evaluate;
 pub mod experiment;
+mod figures;
 pub mod files;
+pub mod fit;
 pub mod ids;
 pub mod log;
 mod math;

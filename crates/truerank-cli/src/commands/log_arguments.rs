@@ -4,18 +4,37 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use truerank::counts::{CountOptions, Counts, LogSummary, count_files};
-use truerank::log::{ClickList, Columns, LogFormat, OnBadRow, ReadOptions, Time};
+use truerank::counts::{CountOptions, Counts, LogSummary, count_files, count_log};
+use truerank::log::{ClickList, Columns, LogFormat, OnBadRow, ReadOptions, Time, UbiOptions, read_ubi};
+use truerank::progress::Progress;
 
 use crate::progress::Shown;
+
+const UBI: &str = "User Behavior Insights";
 
 /// The logs and how to read them.
 #[derive(clap::Args)]
 pub struct LogArguments {
     /// Log files, folders of them, 'quoted*patterns', or - for standard input: .parquet, .csv, .tsv, .jsonl, .ndjson or
     /// .json, text also .gz or .zst
-    #[arg(required = true, value_name = "LOG")]
+    #[arg(required_unless_present = "ubi_queries", value_name = "LOG")]
     pub logs: Vec<PathBuf>,
+
+    /// Instead of logs: dumps of OpenSearch's `ubi_queries`, JSON lines
+    #[arg(long, value_name = "FILE", requires = "ubi_events", conflicts_with_all = ["logs", "column", "format", "on_bad_row", "quarantine", "from", "until", "list_separator", "clicks"], help_heading = UBI)]
+    ubi_queries: Vec<PathBuf>,
+
+    /// Dumps of `ubi_events` for --ubi-queries
+    #[arg(long, value_name = "FILE", requires = "ubi_queries", help_heading = UBI)]
+    ubi_events: Vec<PathBuf>,
+
+    /// Name of the actions that are clicks on results [default: click, product_click and the like]
+    #[arg(long, value_name = "ACTION", requires = "ubi_queries", help_heading = UBI)]
+    ubi_click: Vec<String>,
+
+    /// How many of a query's hits were shown [default: all]
+    #[arg(long, value_name = "N", requires = "ubi_queries", help_heading = UBI)]
+    ubi_depth: Option<usize>,
 
     /// The column of session, user, query, doc, position, click or time, such as user=client_id; several together are a
     /// session with session=user+task, and user= means that there are none [default: the field's name, or the only
@@ -91,9 +110,56 @@ impl LogArguments {
 
     /// Counts the logs, and says what should be known of them.
     pub fn count(&self, what: CountOptions, progress: &Shown) -> Result<(Counts, LogSummary)> {
-        let (counts, summary) = count_files(&self.logs, &self.options()?, what, progress)?;
+        let (counts, summary) = match self.is_ubi() {
+            true => self.count_ubi(what, progress)?,
+            false => count_files(&self.logs, &self.options()?, what, progress)?,
+        };
         summary.remarks().iter().for_each(|remark| progress.say(remark));
         Ok((counts, summary))
+    }
+
+    /// Whether queries and events of OpenSearch are read instead of a log.
+    pub fn is_ubi(&self) -> bool {
+        !self.ubi_queries.is_empty()
+    }
+
+    fn count_ubi(&self, what: CountOptions, progress: &Shown) -> Result<(Counts, LogSummary)> {
+        let mut options = UbiOptions::new();
+        if !self.ubi_click.is_empty() {
+            options = options.clicks(self.ubi_click.clone());
+        }
+        if let Some(depth) = self.ubi_depth {
+            options = options.depth(depth);
+        }
+        progress.begin("joining queries and events", 1);
+        let (log, joined) = read_ubi(&self.ubi_queries, &self.ubi_events, &options)?;
+        let (counts, summary) = count_log(&log, what)?;
+        let files = (self.ubi_queries.len() + self.ubi_events.len()) as u64;
+        Ok((counts, LogSummary { files, notes: joined.remarks(), ..summary }))
+    }
+
+    /// Counts the logs with other options than the arguments'.
+    pub fn count_with(&self, options: &ReadOptions, progress: &Shown) -> Result<(Counts, LogSummary)> {
+        Ok(count_files(&self.logs, options, CountOptions::default(), progress)?)
+    }
+
+    /// The logs in a few words.
+    pub fn name(&self) -> String {
+        match self.logs.iter().chain(&self.ubi_queries).collect::<Vec<_>>().as_slice() {
+            [log] => log.display().to_string(),
+            [first, rest @ ..] => format!("{} and {} more", first.display(), rest.len()),
+            [] => String::new(),
+        }
+    }
+
+    /// The folder that `truerank count` wrote, if that is what is named.
+    pub fn counts_folder(&self) -> Option<&Path> {
+        self.logs.first().filter(|path| self.logs.len() == 1 && path.join("meta.json").is_file()).map(PathBuf::as_path)
+    }
+
+    /// Whether a log comes from standard input, which can be read once only.
+    pub fn reads_standard_input(&self) -> bool {
+        self.logs.iter().any(|path| path.as_os_str() == "-")
     }
 
     fn on_bad_row(&self) -> Result<OnBadRow> {

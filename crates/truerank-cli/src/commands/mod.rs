@@ -5,11 +5,14 @@ pub mod completions;
 pub mod convert;
 pub mod count;
 pub mod demo;
+pub mod doctor;
 pub mod evaluate;
 mod evaluate_clicks;
 pub mod experiment;
 pub mod export;
+mod features;
 mod findings;
+pub mod fit;
 pub mod generate;
 mod log_arguments;
 pub mod predict_clicks;
@@ -22,21 +25,25 @@ pub mod simulate;
 pub mod train;
 mod weights_report;
 
+use std::process::ExitCode;
+
 use anyhow::Result;
 
 use crate::arguments::{Arguments, Command};
 use crate::progress::Shown;
 
-/// Runs what was asked for.
-pub fn run(arguments: Arguments) -> Result<()> {
+/// Runs what was asked for, and says with which code to end.
+pub fn run(arguments: Arguments) -> Result<ExitCode> {
     if let Some(threads) = arguments.threads {
         rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;
     }
     let progress = Shown::new(arguments.quiet);
     match arguments.command {
+        Command::Doctor(command) => return command.run(&progress),
         Command::Demo(command) => command.run(&progress),
         Command::Generate(command) => command.run(&progress),
         Command::Simulate(command) => command.run(&progress),
+        Command::Fit(command) => command.run(&progress),
         Command::Count(command) => command.run(&progress),
         Command::Propensity(command) => command.run(&progress),
         Command::Relevance(command) => command.run(&progress),
@@ -49,5 +56,6 @@ pub fn run(arguments: Arguments) -> Result<()> {
         Command::Report(command) => command.run(&progress),
         Command::Convert(command) => command.run(&progress),
         Command::Completions(command) => command.run(),
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }

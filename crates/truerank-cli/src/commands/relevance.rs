@@ -50,7 +50,7 @@ pub struct Relevance {
 
     /// Strength of smoothing: `auto` (least estimated error), `likelihood`, or a number
     #[arg(long, default_value = "auto", value_name = "RULE")]
-    beta: String,
+    beta: Smoothing,
 
     /// What clicks correct: `none` (0), `mean` (of the log), or `model` (predicted from features)
     #[arg(long, default_value = "none", value_name = "PRIOR")]
@@ -168,18 +168,7 @@ impl Relevance {
     }
 
     fn estimators(&self) -> Result<Vec<Estimator>> {
-        let smoothing = match self.beta.as_str() {
-            "auto" => Smoothing::LeastError,
-            "likelihood" => Smoothing::Likelihood,
-            number => match number.parse::<f64>() {
-                Ok(beta) if beta >= 0.0 && beta.is_finite() => Smoothing::Fixed(beta),
-                _ => bail!("--beta is '{number}', but should be auto, likelihood or a number from 0"),
-            },
-        };
-        let with_rule = |estimator| match estimator {
-            Estimator::UserAwareSmoothed(_) => Estimator::UserAwareSmoothed(smoothing),
-            other => other,
-        };
+        let with_rule = |estimator: Estimator| estimator.smoothed_by(self.beta);
         match self.estimator.as_str() {
             "all" => Ok(Estimator::all().map(with_rule).to_vec()),
             name => Ok(vec![with_rule(name.parse()?)]),

@@ -31,8 +31,11 @@ What it learns from:
 The parameters with the best validation value are kept; validation uses the
 grades of the vali part.
 
-linear and mlp normalise the features of each document first; linear-raw and
-svm-rank weigh them as they are, for servers that know weights only.
+linear and mlp normalise the features of each document first, as in the paper,
+whose features all lie in one range. For features of your own, such as a score
+around 20 beside a price in thousands, add --standardise. linear-raw and svm-rank
+scale features on the way and end as a weight for each raw feature, for servers
+that know weights only; with one or two features, they are also the better choice.
 
 Examples:
   truerank train data/ --relevance relevance.parquet -o ranker.safetensors
@@ -58,6 +61,11 @@ pub struct Train {
     /// linear, mlp, mlp:SIZE,SIZE,…, linear-raw or svm-rank
     #[arg(long, default_value = "mlp")]
     model: String,
+
+    /// For linear and mlp: bring features to one scale first, for features of different scales; the
+    /// paper's networks do without
+    #[arg(long, alias = "standardize")]
+    standardise: bool,
 
     /// lbfgs, adagrad, adam or sgd [default: lbfgs for linear, else adagrad]
     #[arg(long)]
@@ -149,6 +157,9 @@ impl Train {
             }
         };
         match model {
+            Model::LinearRaw | Model::SvmRank if self.standardise => {
+                bail!("{} scales features on the way; leave out --standardise", self.model)
+            }
             Model::SvmRank => {}
             _ if self.share.is_none() && self.cost.is_none() => {}
             _ => bail!("--share and --cost are for --model svm-rank, but the model is {}", self.model),
@@ -227,6 +238,7 @@ impl Train {
             .clip(self.clip)
             .l2(self.l2)
             .check_every(self.check_every)
+            .standardise(self.standardise)
             .seed(self.seed);
         if let Some(name) = &self.optimizer {
             trainer = trainer.method(match name.as_str() {
@@ -280,13 +292,17 @@ impl Train {
         let record = &ranker.record;
         if self.json {
             return print_json(&json!({
-                "model": self.model, "features": ranker.feature_count(), "record": record,
+                "model": self.model, "features": ranker.feature_count(),
+                "standardised": ranker.scaling().is_some(), "record": record,
                 "unmatched_queries": unmatched.queries, "unmatched_documents": unmatched.docs,
                 "output": self.output,
             }));
         }
         let mut table = Table::default();
         table.row(["model".to_string(), self.model.clone()]);
+        if ranker.scaling().is_some() {
+            table.row(["features".to_string(), "brought to one scale first".to_string()]);
+        }
         table.row(["learned from".to_string(), self.source()]);
         table.row(["lists".to_string(), thousands(record.lists as u64)]);
         if record.skipped_lists > 0 {

@@ -1,5 +1,7 @@
 //! What a counted log was like: its size, where its fields were read from, what was left out, how its pages look.
 
+use serde::Serialize;
+
 use crate::log::{BadRows, ReadColumn};
 
 /// What is known of a log once it is counted.
@@ -26,7 +28,7 @@ pub struct LogSummary {
 }
 
 /// How the result pages of a log look. A page without any of these oddities shows one document at each position from 1 on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct PageSummary {
     /// Pages.
     pub pages: u64,

@@ -84,7 +84,9 @@ impl Bounds {
 impl PairedDifference {
     /// Of two ratios, from resamples of the same queries.
     pub(super) fn of(a: (&Ratio, &[f64]), b: (&Ratio, &[f64])) -> Self {
-        let differences: Vec<f64> = a.1.iter().zip(b.1).map(|(a, b)| a - b).filter(|d| d.is_finite()).collect();
+        // Two sums of the same numbers in another order do not differ.
+        let minus = |(a, b): (&f64, &f64)| if (a - b).abs() <= 1e-12 * a.abs().max(b.abs()) { 0.0 } else { a - b };
+        let differences: Vec<f64> = a.1.iter().zip(b.1).map(minus).filter(|d| d.is_finite()).collect();
         let count = |side: fn(&f64) -> bool| differences.iter().filter(|difference| side(difference)).count();
         let rarer = count(|d| *d <= 0.0).min(count(|d| *d >= 0.0));
         let p = 2.0 * (1 + rarer) as f64 / (1 + differences.len()) as f64;

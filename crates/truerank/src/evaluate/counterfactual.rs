@@ -525,6 +525,26 @@ mod tests {
     }
 
     #[test]
+    fn among_shown_documents_the_logged_order_is_the_logged_judgement() {
+        let world = world(5, 40, 2000);
+        let judge = Counterfactual::new(&world.data, &world.counts, &world.propensities, Estimator::UserAware, None);
+        let judge = judge.unwrap().resamples(0);
+        // Documents were shown in the order of the data; the last of each query never was, and is ranked first here.
+        let score = |place: usize| if place == SHOWN { 1.0 } else { -(place as f32) };
+        let as_shown: Vec<f32> = (0..world.data.len()).map(|row| score(row % DOCS)).collect();
+        let values = |judgement: Judgement| judgement.values.iter().map(|value| value.value).collect::<Vec<f64>>();
+        let all = judge.judge(&as_shown).unwrap();
+        assert_eq!(all.never_shown, judge.log.queries);
+        let judge = judge.shown_only(true);
+        let shown = judge.judge(&as_shown).unwrap();
+        assert_eq!(shown.never_shown, 0);
+        for (ranked, logged) in values(shown).into_iter().zip(values(judge.judge_logged())) {
+            assert!((ranked - logged).abs() < 1e-9, "{ranked} is not {logged}");
+        }
+        assert!(values(all)[0] < values(judge.judge_logged())[0]);
+    }
+
+    #[test]
     fn measures_print_as_they_parse() {
         for measure in ClickMeasure::usual() {
             assert_eq!(measure.to_string().parse::<ClickMeasure>().unwrap(), measure);

@@ -126,6 +126,13 @@ pub(super) fn normalise_into(row: &[f32], out: &mut [f32]) {
     }
 }
 
+/// `row = (row − mean) / deviation`.
+#[inline(always)]
+pub(super) fn normalise(row: &mut [f32]) {
+    let (mean, scale) = row_statistics(row);
+    row.iter_mut().for_each(|x| *x = (*x - mean) * scale);
+}
+
 /// Turns a row of matrix products into the next layer's normalised input; returns its mean and 1 over its deviation.
 #[inline(always)]
 pub(super) fn activate(row: &mut [f32], bias: &[f32]) -> (f32, f32) {

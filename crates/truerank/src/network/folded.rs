@@ -5,9 +5,9 @@
 
 use rayon::prelude::*;
 
-use super::Network;
 use super::architecture::Layer;
 use super::elementwise::lane_dot;
+use super::{Network, Scaling};
 
 /// How many inputs one task transposes: two cache lines.
 const STRIP: usize = 32;
@@ -58,20 +58,23 @@ fn transpose_strip(matrix: &[f32], width: usize, first: usize, rows: &mut [f32],
     }
 }
 
-/// The folded parameters of a network.
+/// The folded parameters of a network, and its scaling.
 #[derive(Debug)]
 pub(super) struct Folded {
+    pub(super) scaling: Option<Scaling>,
     pub(super) layers: Vec<FoldedLayer>,
 }
 
 impl Folded {
     /// Room for `network`'s parameters, which [`update`](Folded::update) fills.
     pub(super) fn new(network: &Network) -> Self {
-        Folded { layers: network.layers().iter().map(|&layer| FoldedLayer::new(layer)).collect() }
+        let layers = network.layers().iter().map(|&layer| FoldedLayer::new(layer)).collect();
+        Folded { scaling: None, layers }
     }
 
-    /// Takes over `network`'s parameters.
+    /// Takes over `network`'s parameters and scaling.
     pub(super) fn update(&mut self, network: &Network) {
+        self.scaling.clone_from(&network.scaling);
         self.layers.iter_mut().for_each(|layer| layer.update(network.parameters()));
     }
 

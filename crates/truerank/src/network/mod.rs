@@ -1,6 +1,7 @@
 //! Small feed-forward networks: rows of features enter, one score per row leaves, and gradients come back.
 //!
-//! Every network is a chain of layers; each layer normalises its input and multiplies it by a matrix. The work is cut into
+//! Every network is a chain of layers; each layer normalises its input and multiplies it by a matrix. Raw features may be
+//! brought to one scale before ([`Scaling`]). The work is cut into
 //! tiles that do not depend on the number of threads, and every sum across tiles runs in tile order: on one machine, the
 //! same seed gives the same bytes whatever the number of threads.
 //!
@@ -28,10 +29,12 @@ mod folded;
 mod matrix;
 mod model;
 mod optimizer;
+mod scaling;
 mod workspace;
 
 pub use architecture::{Architecture, Layer};
 pub(crate) use elementwise::{NORM_EPSILON, lane_dot, lane_dot3, row_statistics};
 pub use model::Network;
 pub use optimizer::{Optimizer, OptimizerState, clip_norm};
+pub use scaling::Scaling;
 pub use workspace::Workspace;

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::architecture::{Architecture, Layer};
 use super::folded::Folded;
+use super::scaling::Scaling;
 use super::workspace::{BLOCK, Block};
 use crate::random;
 use crate::{Error, Result};
@@ -15,6 +16,7 @@ pub struct Network {
     architecture: Architecture,
     layers: Vec<Layer>,
     parameters: Vec<f32>,
+    pub(super) scaling: Option<Scaling>,
 }
 
 impl Network {
@@ -30,7 +32,7 @@ impl Network {
             let drawn = layer.weight().start..layer.bias().end;
             parameters[drawn].fill_with(|| random.random_range(-bound..bound));
         }
-        Ok(Network { architecture, layers, parameters })
+        Ok(Network { architecture, layers, parameters, scaling: None })
     }
 
     /// A network with the given parameters, in the order of [`layers`](Network::layers).
@@ -43,7 +45,25 @@ impl Network {
                 parameters.len()
             )));
         }
-        Ok(Network { architecture, layers, parameters })
+        Ok(Network { architecture, layers, parameters, scaling: None })
+    }
+
+    /// The same network on features that are scaled first. Default: features as they are.
+    pub fn scaled(mut self, scaling: Scaling) -> Result<Self> {
+        if scaling.mean().len() != self.inputs() {
+            return Err(Error::parameter(format!(
+                "the scaling should be of the network's {} features, but is of {}",
+                self.inputs(),
+                scaling.mean().len()
+            )));
+        }
+        self.scaling = Some(scaling);
+        Ok(self)
+    }
+
+    /// How features are scaled before the first layer, where they are. Training does not change it.
+    pub fn scaling(&self) -> Option<&Scaling> {
+        self.scaling.as_ref()
     }
 
     /// The form of the network.
@@ -98,6 +118,7 @@ fn size_of(layers: &[Layer]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::network::Workspace;
 
     #[test]
     fn initial_weights_fill_their_range() {
@@ -121,6 +142,23 @@ mod tests {
         // Normalised, the row (1, 3) is (−1, 1) up to epsilon.
         let expected = (-2.0 + 0.5) * 3.0 + (1.0 - 0.5) * 4.0 + 0.25;
         assert!((network.score(&[1.0, 3.0])[0] - expected).abs() < 1e-4);
+    }
+
+    #[test]
+    fn a_scaled_network_scores_what_it_scores_on_scaled_features() {
+        let (mean, scale) = (vec![20.0, 4000.0, 0.5], vec![0.25, 1e-3, 8.0]);
+        let raw: Vec<f32> = (0..3 * 300).map(|i| mean[i % 3] + ((i * 7) % 11) as f32 / scale[i % 3]).collect();
+        let by_hand: Vec<f32> = raw.iter().enumerate().map(|(i, x)| (x - mean[i % 3]) * scale[i % 3]).collect();
+        let network = Network::new(Architecture::Mlp { hidden: vec![8] }, 3, 1).unwrap();
+        let expected = network.score(&by_hand);
+        assert_ne!(network.score(&raw), expected);
+        let scaled = network.scaled(Scaling::new(mean, scale).unwrap()).unwrap();
+        assert_eq!(scaled.score(&raw), expected);
+        let rows: Vec<u32> = (0..300).collect();
+        assert_eq!(Workspace::new(&scaled).forward(&scaled, &raw, &rows), expected);
+        let narrow = Scaling::new(vec![0.0], vec![1.0]).unwrap();
+        let error = scaled.scaled(narrow).unwrap_err();
+        assert_eq!(error.to_string(), "the scaling should be of the network's 3 features, but is of 1");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::Network;
 use super::architecture::Layer;
-use super::elementwise::{activate, activate_back, lane_dot, normalise_into};
+use super::elementwise::{activate, activate_back, lane_dot, normalise, normalise_into};
 use super::folded::{Folded, FoldedLayer};
 use super::matrix::{View, multiply};
 
@@ -54,7 +54,13 @@ impl Block {
         let (hidden, last) = folded.split();
         let width = folded.layers[0].layer.inputs;
         for (index, out) in self.inputs[0].chunks_exact_mut(width).take(self.rows).enumerate() {
-            normalise_into(row(index), out);
+            match &folded.scaling {
+                None => normalise_into(row(index), out),
+                Some(scaling) => {
+                    scaling.apply(row(index), out);
+                    normalise(out);
+                }
+            }
         }
         for (index, layer) in hidden.iter().enumerate() {
             self.forward_hidden(index, layer);

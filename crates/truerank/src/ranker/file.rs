@@ -1,7 +1,8 @@
 //! Rankers as safetensors files: saved whole or not at all, and checked in full when they are read.
 //!
 //! Tensors are named as PyTorch would name them: `layers.0.norm.weight`, `layers.0.norm.bias`, `layers.0.linear.weight`
-//! (outputs × inputs) and `layers.0.linear.bias`. A ranker of plain weights has `weight` and `bias`. The metadata has one
+//! (outputs × inputs) and `layers.0.linear.bias`; where features are scaled first, `scaling.mean` and `scaling.scale`, in
+//! version 2. A ranker of plain weights has `weight` and `bias`. The metadata has one
 //! key, `truerank`, whose value is JSON: the order of several keys would change from run to run.
 
 use std::collections::HashMap;
@@ -13,11 +14,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{Model, Ranker, TrainingRecord};
 use crate::files::{AtomicFile, read_bytes};
-use crate::network::{Architecture, Network};
+use crate::network::{Architecture, Network, Scaling};
 use crate::{Error, Result};
 
 const TYPE: &str = "truerank/ranker";
+/// Of files without scaling.
 const VERSION: u64 = 1;
+/// Of files with scaling, which readers of the first version do not know.
+const VERSION_SCALED: u64 = 2;
 /// The key of the metadata, in safetensors and in ONNX.
 pub(super) const METADATA_KEY: &str = "truerank";
 const PLAIN: &str = "weights";
@@ -50,7 +54,7 @@ impl Ranker {
 
     fn to_bytes(&self) -> Result<Vec<u8>, String> {
         let (names, values) = match &self.model {
-            Model::Network(network) => (network_tensors(network), network.parameters().to_vec()),
+            Model::Network(network) => network_values(network),
             Model::Weights { weights, bias } => {
                 (plain_tensors(weights.len()), weights.iter().chain([bias]).copied().collect())
             }
@@ -66,7 +70,7 @@ impl Ranker {
         };
         let metadata = Metadata {
             r#type: TYPE.to_string(),
-            version: VERSION,
+            version: if self.scaling().is_some() { VERSION_SCALED } else { VERSION },
             model,
             features: self.feature_count(),
             record: self.record.clone(),
@@ -83,9 +87,13 @@ impl Ranker {
         let text =
             text.ok_or_else(|| format!("has no `{METADATA_KEY}` metadata, so it is not a ranker of truerank"))?;
         let metadata = read_metadata(text)?;
+        let (features, scaled) = (metadata.features, metadata.version == VERSION_SCALED);
         let model = match metadata.model.as_str() {
-            PLAIN => read_plain(&tensors, metadata.features)?,
-            architecture => Model::Network(read_network(&tensors, architecture, metadata.features)?),
+            PLAIN if scaled => {
+                return Err(format!("plain weights should be of version {VERSION}: they are not scaled"));
+            }
+            PLAIN => read_plain(&tensors, features)?,
+            architecture => Model::Network(read_network(&tensors, architecture, features, scaled)?),
         };
         Ok(Ranker { model, record: metadata.record })
     }
@@ -116,6 +124,20 @@ fn network_tensors(network: &Network) -> Vec<Named> {
     network.layers().iter().enumerate().flat_map(tensors).collect()
 }
 
+/// The parameters of a network and its scaling, with their names.
+fn network_values(network: &Network) -> (Vec<Named>, Vec<f32>) {
+    let (mut names, mut values) = (network_tensors(network), network.parameters().to_vec());
+    if let Some(scaling) = network.scaling() {
+        names.extend(scaling_tensors(network.inputs()));
+        values.extend(scaling.mean().iter().chain(scaling.scale()));
+    }
+    (names, values)
+}
+
+fn scaling_tensors(features: usize) -> [Named; 2] {
+    ["scaling.mean", "scaling.scale"].map(|name| (name.to_string(), vec![features]))
+}
+
 fn plain_tensors(features: usize) -> Vec<Named> {
     vec![("weight".to_string(), vec![features]), ("bias".to_string(), vec![1])]
 }
@@ -128,27 +150,42 @@ fn read_metadata(text: &str) -> Result<Metadata, String> {
         return Err(format!("should be of type {TYPE}, but is of type {found}"));
     }
     match value.get("version").and_then(serde_json::Value::as_u64) {
-        Some(VERSION) => {}
-        Some(version) if version > VERSION => {
+        Some(VERSION..=VERSION_SCALED) => {}
+        Some(version) if version > VERSION_SCALED => {
             return Err(format!(
-                "is of version {version}, but this truerank reads up to {VERSION}; use a newer truerank"
+                "is of version {version}, but this truerank reads up to {VERSION_SCALED}; use a newer truerank"
             ));
         }
-        _ => return Err(format!("should have a version from 1 to {VERSION}, but has none of them")),
+        _ => return Err(format!("should have a version from {VERSION} to {VERSION_SCALED}, but has none of them")),
     }
     serde_json::from_value(value).map_err(|e| format!("has incomplete metadata ({e})"))
 }
 
-fn read_network(tensors: &SafeTensors<'_>, architecture: &str, features: usize) -> Result<Network, String> {
+fn read_network(
+    tensors: &SafeTensors<'_>,
+    architecture: &str,
+    features: usize,
+    scaled: bool,
+) -> Result<Network, String> {
     let architecture: Architecture = architecture.parse().map_err(|e: Error| e.to_string())?;
     let layers = architecture.layers(features).map_err(|e| e.to_string())?;
     // The file's size bounds what is allocated here: weights come before the first vector of their size.
     let needed = layers.last().map_or(0, |layer| layer.bias().end);
-    check_size(tensors, needed)?;
+    check_size(tensors, needed + if scaled { 2 * features } else { 0 })?;
     let shape =
         Network::from_parameters(architecture.clone(), features, vec![0.0; needed]).map_err(|e| e.to_string())?;
     let parameters = read_tensors(tensors, &network_tensors(&shape))?;
-    Network::from_parameters(architecture, features, parameters).map_err(|e| e.to_string())
+    let network = Network::from_parameters(architecture, features, parameters).map_err(|e| e.to_string())?;
+    match scaled {
+        true => network.scaled(read_scaling(tensors, features)?).map_err(|e| e.to_string()),
+        false => Ok(network),
+    }
+}
+
+fn read_scaling(tensors: &SafeTensors<'_>, features: usize) -> Result<Scaling, String> {
+    let mut mean = read_tensors(tensors, &scaling_tensors(features))?;
+    let scale = mean.split_off(features);
+    Scaling::new(mean, scale).map_err(|e| e.to_string())
 }
 
 fn read_plain(tensors: &SafeTensors<'_>, features: usize) -> Result<Model, String> {
@@ -213,7 +250,47 @@ mod tests {
             network(Architecture::Mlp { hidden: vec![4, 2] }),
             Model::Weights { weights: vec![1.0, -2.5, 0.0], bias: 0.5 },
         ];
-        models.into_iter().map(|model| Ranker { model, record: record() }).collect()
+        models.into_iter().chain([scaled_model()]).map(|model| Ranker { model, record: record() }).collect()
+    }
+
+    fn scaled_model() -> Model {
+        let network = Network::new(Architecture::Mlp { hidden: vec![2] }, 3, 1).unwrap();
+        let scaling = Scaling::new(vec![20.0, 4000.0, 0.5], vec![0.25, 1e-3, 0.0]).unwrap();
+        Model::Network(network.scaled(scaling).unwrap())
+    }
+
+    /// The message for a file of the scaled ranker after `change`.
+    fn scaled_refusal(change: impl Fn(&mut Vec<Named>, &mut Vec<f32>, &mut String)) -> String {
+        let ranker = Ranker { model: scaled_model(), record: record() };
+        let Model::Network(network) = &ranker.model else { unreachable!("just made") };
+        let ((mut names, mut values), mut metadata) = (network_values(network), ranker.metadata().unwrap());
+        change(&mut names, &mut values, &mut metadata);
+        Ranker::from_bytes(&serialize(&names, &values, metadata).unwrap()).unwrap_err()
+    }
+
+    #[test]
+    fn a_scaling_that_does_not_fit_is_an_error() {
+        let to_version = |metadata: &mut String, version: &str| *metadata = metadata.replace(":2,\"model", version);
+        let as_first = scaled_refusal(|_, _, metadata| to_version(metadata, ":1,\"model"));
+        assert!(as_first.starts_with("should have ") && as_first.contains("parameters by its metadata"), "{as_first}");
+        let later = scaled_refusal(|_, _, metadata| to_version(metadata, ":3,\"model"));
+        assert_eq!(later, "is of version 3, but this truerank reads up to 2; use a newer truerank");
+        let renamed = scaled_refusal(|names, _, _| names.last_mut().unwrap().0 = "scaling.spread".into());
+        assert_eq!(renamed, "should have a tensor `scaling.scale`, but has none");
+        let missing = scaled_refusal(|names, values, _| values.truncate(values.len() - names.pop().unwrap().1[0]));
+        assert!(missing.contains("parameters by its metadata"), "{missing}");
+        let reshaped = scaled_refusal(|names, _, _| names.last_mut().unwrap().1 = vec![1, 3]);
+        assert_eq!(reshaped, "tensor `scaling.scale` should be F32 [3], but is F32 [1, 3]");
+        let negative = scaled_refusal(|_, values, _| *values.last_mut().unwrap() = -1.0);
+        assert!(negative.ends_with("but feature 3 has the mean 0.5 and the scale -1"), "{negative}");
+        let infinite = scaled_refusal(|_, values, _| *values.last_mut().unwrap() = f32::INFINITY);
+        assert_eq!(infinite, "tensor `scaling.scale` should be finite, but has inf in it");
+    }
+
+    #[test]
+    fn only_files_with_scaling_have_the_second_version() {
+        let version = |ranker: &Ranker| read_metadata(&ranker.metadata().unwrap()).unwrap().version;
+        assert_eq!(rankers().iter().map(version).collect::<Vec<_>>(), [1, 1, 1, 2]);
     }
 
     #[test]
@@ -241,8 +318,9 @@ mod tests {
             .replace("RECORD", &serde_json::to_string(&record()).unwrap());
         let cases = [
             (good.replace("ranker\"", "counts\""), "should be of type truerank/ranker, but is of type truerank/counts"),
-            (good.replace(":1,\"model", ":2,\"model"), "is of version 2"),
-            (good.replace(":1,\"model", ":\"x\",\"model"), "should have a version from 1 to 1"),
+            (good.replace(":1,\"model", ":3,\"model"), "is of version 3"),
+            (good.replace(":1,\"model", ":2,\"model"), "plain weights should be of version 1"),
+            (good.replace(":1,\"model", ":\"x\",\"model"), "should have a version from 1 to 2"),
             (good.replace("\"weights\"", "\"tree\""), "an architecture is `linear`"),
             (good.replace(":2,\"record", ":3,\"record"), "should have 4 parameters by its metadata, but has 3"),
             (good.replace(":2,\"record", ":18446744073709551615,\"record"), "parameters by its metadata, but has 3"),
@@ -279,7 +357,7 @@ mod tests {
     proptest! {
         #[test]
         fn damaged_bytes_never_panic(
-            which in 0usize..3, changes in prop::collection::vec((0usize..4000, any::<u8>()), 1..8), keep in 0usize..4000,
+            which in 0usize..4, changes in prop::collection::vec((0usize..4000, any::<u8>()), 1..8), keep in 0usize..4000,
         ) {
             let mut bytes = rankers()[which].to_bytes().unwrap();
             for (place, value) in changes {

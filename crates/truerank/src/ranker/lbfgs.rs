@@ -8,7 +8,7 @@ use super::Targets;
 use super::scale::FeatureScale;
 use crate::Result;
 use crate::data::Dataset;
-use crate::network::{lane_dot, row_statistics};
+use crate::network::{Scaling, lane_dot, row_statistics};
 
 /// How many past steps shape the next direction.
 const MEMORY: usize = 10;
@@ -145,6 +145,7 @@ pub(super) struct LinearObjective<'a> {
     data: &'a Dataset,
     targets: &'a Targets<'a>,
     active: &'a [usize],
+    scaling: Option<&'a Scaling>,
     norm: Norm<'a>,
     total: f64,
     l2: f64,
@@ -202,10 +203,18 @@ impl Norm<'_> {
 }
 
 impl<'a> LinearObjective<'a> {
-    /// On layer-normalised features.
-    pub(super) fn new(data: &'a Dataset, targets: &'a Targets<'a>, active: &'a [usize], l2: f64) -> Self {
-        let statistics = targets.all_rows().par_iter().map(|&row| row_statistics(data.row(row as usize))).collect();
-        Self::with(data, targets, active, l2, Norm::Rows(statistics))
+    /// On layer-normalised features, which `scaling` brought to one scale before.
+    pub(super) fn new(
+        data: &'a Dataset,
+        targets: &'a Targets<'a>,
+        active: &'a [usize],
+        l2: f64,
+        scaling: Option<&'a Scaling>,
+    ) -> Self {
+        let statistics =
+            |room: &mut Vec<f32>, &row: &u32| row_statistics(scaled(scaling, data.row(row as usize), room));
+        let statistics = targets.all_rows().par_iter().map_init(Vec::new, statistics).collect();
+        LinearObjective { scaling, ..Self::with(data, targets, active, l2, Norm::Rows(statistics)) }
     }
 
     /// On features of the scale `scale`.
@@ -221,7 +230,7 @@ impl<'a> LinearObjective<'a> {
 
     fn with(data: &'a Dataset, targets: &'a Targets<'a>, active: &'a [usize], l2: f64, norm: Norm<'a>) -> Self {
         let total = active.iter().map(|&list| targets.total_of(list)).sum();
-        LinearObjective { data, targets, active, norm, total, l2 }
+        LinearObjective { data, targets, active, scaling: None, norm, total, l2 }
     }
 
     /// The objective and its gradient at `weights`.
@@ -241,20 +250,30 @@ impl<'a> LinearObjective<'a> {
 
     fn part(&self, lists: &[usize], weights: &[f32]) -> (f64, Vec<f32>) {
         let (mut loss, mut gradient) = (0.0, vec![0.0; weights.len()]);
-        let (mut scores, mut slopes) = (Vec::new(), Vec::new());
+        let (mut scores, mut slopes, mut room) = (Vec::new(), Vec::new(), Vec::new());
         for &list in lists {
             let rows = self.targets.rows_of(list).iter().map(|&row| self.data.row(row as usize));
-            let places = self.targets.range_of(list);
+            let rows = rows.zip(self.targets.range_of(list));
             scores.clear();
-            scores.extend(rows.clone().zip(places.clone()).map(|(row, place)| self.norm.score(row, place, weights)));
+            for (row, place) in rows.clone() {
+                scores.push(self.norm.score(scaled(self.scaling, row, &mut room), place, weights));
+            }
             slopes.resize(scores.len(), 0.0);
             loss += self.targets.loss(list, &scores, &mut slopes);
-            for ((row, place), &slope) in rows.zip(places).zip(&slopes) {
-                self.norm.add(&mut gradient, row, place, slope);
+            for ((row, place), &slope) in rows.zip(&slopes) {
+                self.norm.add(&mut gradient, scaled(self.scaling, row, &mut room), place, slope);
             }
         }
         (loss, gradient)
     }
+}
+
+/// The row by `scaling`, in `room`, or as it is: scaled a row at a time, the matrix stays the only one.
+fn scaled<'a>(scaling: Option<&Scaling>, row: &'a [f32], room: &'a mut Vec<f32>) -> &'a [f32] {
+    let Some(scaling) = scaling else { return row };
+    room.resize(row.len(), 0.0);
+    scaling.apply(row, room);
+    room
 }
 
 #[cfg(test)]

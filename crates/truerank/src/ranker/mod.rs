@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::data::Dataset;
-use crate::network::Network;
+use crate::network::{Network, Scaling};
 use crate::{Error, Result};
 
 pub use dla::Dla;
@@ -27,6 +27,7 @@ pub use export::{LabelForm, LabelSummary, Labels, Trees, is_label_file};
 pub use join::Unmatched;
 pub use linear_raw::LinearRaw;
 pub use loss::{listwise_softmax, pairwise_prs};
+pub use scale::scales_differ;
 pub use svm_rank::SvmRank;
 pub use targets::{Targets, TrainingLists, TrainingPairs};
 pub use trainer::{Method, Trainer, Validation};
@@ -96,6 +97,14 @@ impl Ranker {
         match &self.model {
             Model::Network(network) => network.inputs(),
             Model::Weights { weights, .. } => weights.len(),
+        }
+    }
+
+    /// How features are brought to one scale before they are scored, where they are; plain weights have it in them.
+    pub fn scaling(&self) -> Option<&Scaling> {
+        match &self.model {
+            Model::Network(network) => network.scaling(),
+            Model::Weights { .. } => None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::Model;
 use crate::data::Dataset;
-use crate::network::lane_dot3;
+use crate::network::{Scaling, lane_dot3};
 use crate::{Error, Result};
 
 /// The mean of each feature and 1 over its standard deviation.
@@ -23,6 +23,13 @@ impl FeatureScale {
             }
             None => Ok(FeatureScale { mean, scale }),
         }
+    }
+
+    /// The same in single precision, for a network to carry.
+    pub(super) fn scaling(&self) -> Result<Scaling> {
+        // Features that differ by less than single precision can invert are stretched as far as it goes.
+        let single = |&scale: &f64| scale.min(f64::from(f32::MAX)) as f32;
+        Scaling::new(self.mean.clone(), self.scale.iter().map(single).collect())
     }
 
     /// Weights of raw features from those of scaled ones.
@@ -57,6 +64,23 @@ impl FeatureScale {
     }
 }
 
+/// How much larger than the median the largest deviation may be for features to be of one scale.
+const ONE_SCALE: f64 = 10.0;
+
+/// Whether the features of `data` are of so different scales that a layer norm over them would see the largest only: the
+/// largest standard deviation is more than ten times the median one. Constant features do not count.
+///
+/// Where scales are alike, standardising each feature takes away what their spread tells, and rankers come out worse.
+pub fn scales_differ(data: &Dataset) -> bool {
+    let (_, scale) = feature_scale(data);
+    let mut deviations: Vec<f64> = scale.iter().filter(|scale| **scale > 0.0).map(|scale| 1.0 / scale).collect();
+    deviations.sort_unstable_by(f64::total_cmp);
+    match deviations.last() {
+        Some(largest) => *largest > ONE_SCALE * deviations[deviations.len() / 2],
+        None => false,
+    }
+}
+
 /// The mean of each feature and 1 over its deviation.
 fn feature_scale(data: &Dataset) -> (Vec<f32>, Vec<f64>) {
     let rows = data.len() as f64;
@@ -73,4 +97,34 @@ fn feature_scale(data: &Dataset) -> (Vec<f32>, Vec<f64>) {
     let scale = |(v, m): (&f64, &f64)| if v.sqrt() > 1e-7 * m.abs() { 1.0 / v.sqrt() } else { 0.0 * v };
     let scales = variance.iter().zip(&mean).map(scale).collect();
     (mean.iter().map(|&m| m as f32).collect(), scales)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::DatasetBuilder;
+    use crate::ids::Ids;
+
+    fn data(sizes: [f32; 4]) -> Dataset {
+        let row = |index: usize| sizes.map(|size| size * (index % 2) as f32);
+        DatasetBuilder {
+            features: (0..6).flat_map(row).collect(),
+            feature_count: 4,
+            grades: None,
+            queries: Ids::numbered(1),
+            query_ends: vec![6],
+            docs: None,
+        }
+        .build()
+        .unwrap()
+    }
+
+    #[test]
+    fn scales_differ_where_one_feature_outweighs_the_rest() {
+        assert!(!scales_differ(&data([1.0, 2.0, 3.0, 9.0])));
+        assert!(scales_differ(&data([1.0, 2.0, 3.0, 40.0])));
+        // A constant feature has no scale.
+        assert!(!scales_differ(&data([0.0, 0.0, 0.0, 40.0])));
+        assert!(!scales_differ(&data([0.0; 4])));
+    }
 }

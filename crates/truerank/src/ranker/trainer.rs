@@ -4,6 +4,7 @@ use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
 use super::lbfgs;
+use super::scale::FeatureScale;
 use super::{Check, Model, Ranker, Targets, TrainingRecord};
 use crate::data::Dataset;
 use crate::network::{Architecture, Network, Optimizer, Workspace, clip_norm};
@@ -67,6 +68,7 @@ pub struct Trainer {
     check_every: usize,
     patience: Option<usize>,
     tolerance: f64,
+    standardise: bool,
     seed: u64,
 }
 
@@ -83,6 +85,7 @@ impl Default for Trainer {
             check_every: 10,
             patience: None,
             tolerance: 1e-4,
+            standardise: false,
             seed: 0,
         }
     }
@@ -154,6 +157,17 @@ impl Trainer {
         self
     }
 
+    /// Whether features are brought to mean 0 and deviation 1 over all rows of the training data before the first layer;
+    /// the ranker carries what that takes ([`Scaling`](crate::network::Scaling)). Default: false, as in the paper.
+    ///
+    /// Layer norm over features of different scales sees only the largest; this makes them equal. It leaves the norm
+    /// itself in place, which forgets the mean and the spread of a document's features: of two features only their order
+    /// is left. For a handful of features [`LinearRaw`](super::LinearRaw) sees more.
+    pub fn standardise(mut self, standardise: bool) -> Self {
+        self.standardise = standardise;
+        self
+    }
+
     /// The seed of initial weights and of batches. Default: 0.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
@@ -173,7 +187,7 @@ impl Trainer {
         self.check(method, &targets)?;
         targets.check(data)?;
         let active = targets.require_active()?;
-        let mut network = Network::new(self.architecture.clone(), data.feature_count(), self.seed)?;
+        let mut network = self.network(data)?;
         let mut course = Course::new(validation, self.patience, data)?;
         progress.begin("training", self.steps_of(method) as u64);
         match method {
@@ -185,6 +199,16 @@ impl Trainer {
         course.keep_best(network.parameters_mut());
         let record = course.record(&targets, &method_name(method), self.seed, active.len());
         Ok(Ranker { model: Model::Network(network), record })
+    }
+
+    /// The network before its first step.
+    fn network(&self, data: &Dataset) -> Result<Network> {
+        let network = Network::new(self.architecture.clone(), data.feature_count(), self.seed)?;
+        check_norms(&network)?;
+        match self.standardise {
+            true => network.scaled(FeatureScale::of(data)?.scaling()?),
+            false => Ok(network),
+        }
     }
 
     fn default_method(&self, targets: &Targets<'_>) -> Method {
@@ -270,7 +294,8 @@ impl Trainer {
         course: &mut Course<'_>,
         progress: &dyn Progress,
     ) -> Result<()> {
-        let objective = lbfgs::LinearObjective::new(data, targets, active, self.l2);
+        let scaling = network.scaling().cloned();
+        let objective = lbfgs::LinearObjective::new(data, targets, active, self.l2, scaling.as_ref());
         let layer = network.layers()[0];
         // Layer norm's gain and shift add nothing to a linear map, and the bias nothing to a ranking.
         network.parameters_mut()[layer.shift()].fill(0.0);
@@ -292,6 +317,22 @@ impl Trainer {
                 course.check_network(iteration, loss, network, progress)
             },
         )
+    }
+}
+
+/// Refuses networks that score all documents alike: layer norm over a single value is constant.
+fn check_norms(network: &Network) -> Result<()> {
+    let single = network.layers().iter().position(|layer| layer.inputs == 1);
+    match single {
+        None => Ok(()),
+        Some(0) => Err(Error::parameter(
+            "linear rankers and MLPs need at least 2 features, but the data has 1: they compare the features of a document \
+             with each other, and all scores would be equal; use --model linear-raw, which weighs features as they are",
+        )),
+        Some(_) => Err(Error::parameter(format!(
+            "hidden layers should have at least 2 units, but {} has one of 1: it is normalised, and all scores would be equal",
+            network.architecture()
+        ))),
     }
 }
 
@@ -491,6 +532,7 @@ mod tests {
     use super::*;
     use crate::data::DatasetBuilder;
     use crate::ids::Ids;
+    use crate::network::Scaling;
     use crate::progress::Silent;
     use crate::ranker::{TrainingLists, TrainingPairs};
 
@@ -514,6 +556,28 @@ mod tests {
         }
         .build()
         .unwrap()
+    }
+
+    /// The same data with other features.
+    fn with_features(data: &Dataset, features: Vec<f32>) -> Dataset {
+        DatasetBuilder {
+            features,
+            feature_count: data.feature_count(),
+            grades: data.grades().map(<[u8]>::to_vec),
+            queries: data.queries().clone(),
+            query_ends: data.lists().map(|rows| rows.end).collect(),
+            docs: None,
+        }
+        .build()
+        .unwrap()
+    }
+
+    /// Six features: relevance is in the first, a rate; the others are large, around 20,000, and tell nothing. (Two small ones
+    /// would show in their difference, from which layer norm's mean falls out.)
+    fn of_different_scales(seed: u64, queries: usize) -> Dataset {
+        let data = planted(seed, queries, 6, |row| row[0]);
+        let stretch = |(i, &x): (usize, &f32)| if i % 6 == 0 { 0.5 + 0.5 * x } else { 20_000.0 + 10_000.0 * x };
+        with_features(&data, data.features().iter().enumerate().map(stretch).collect())
     }
 
     /// The share of pairs with different grades that scores put in the right order.
@@ -562,6 +626,92 @@ mod tests {
     }
 
     #[test]
+    fn features_of_different_scales_need_one_scale() {
+        let linear = Trainer::new();
+        let mlp = Trainer::new().architecture(Architecture::Mlp { hidden: vec![16] }).batch(50).steps(300);
+        for (trainer, seed) in [(&linear, 1), (&linear, 2), (&mlp, 3), (&mlp, 4)] {
+            let (train, test) = (of_different_scales(seed, 100), of_different_scales(seed + 50, 100));
+            let lists = TrainingLists::from_grades(&train, 4, None).unwrap();
+            let right = |standardise| {
+                let trainer = trainer.clone().seed(seed).learning_rate(0.05).standardise(standardise);
+                let ranker = trainer.fit(&train, &lists, None, &Silent).unwrap();
+                assert_eq!(ranker.scaling().is_some(), standardise);
+                pairs_right(&test, &ranker.score(&test).unwrap())
+            };
+            let (as_they_are, scaled) = (right(false), right(true));
+            assert!(as_they_are < 0.6 && scaled > 0.8, "seed {seed}: {as_they_are} and {scaled}");
+        }
+    }
+
+    #[test]
+    fn standardising_is_training_on_scaled_features() {
+        let data = of_different_scales(1, 60);
+        let lists = TrainingLists::from_grades(&data, 4, None).unwrap();
+        let copy = |scaling: &Scaling| {
+            let mut features = vec![0.0; data.features().len()];
+            let rows = features.chunks_exact_mut(data.feature_count()).zip(data.features().chunks_exact(6));
+            rows.for_each(|(out, row)| scaling.apply(row, out));
+            with_features(&data, features)
+        };
+        for architecture in [Architecture::Linear, Architecture::Mlp { hidden: vec![9] }] {
+            let trainer = Trainer::new().architecture(architecture).steps(15).batch(20).seed(3);
+            let measure = |scores: &[f32]| pairs_right(&data, scores);
+            let fit = |trainer: Trainer, data: &Dataset| {
+                trainer.fit(data, &lists, Some(&Validation { data, measure: &measure }), &Silent).unwrap()
+            };
+            let found = fit(trainer.clone().standardise(true), &data);
+            let scaled = copy(found.scaling().unwrap());
+            let expected = fit(trainer, &scaled);
+            assert_eq!(found.record, expected.record);
+            assert_eq!(found.score(&data).unwrap(), expected.score(&scaled).unwrap());
+            let column = |i: usize| scaled.features().iter().skip(i).step_by(6).map(|&x| f64::from(x));
+            for i in 0..6 {
+                let (mean, square) = (column(i).sum::<f64>() / 480.0, column(i).map(|x| x * x).sum::<f64>() / 480.0);
+                assert!(mean.abs() < 1e-5 && (square - 1.0).abs() < 1e-5, "feature {i}: {mean} {square}");
+            }
+        }
+    }
+
+    #[test]
+    fn networks_that_score_all_alike_are_refused() {
+        let refusal = |data: &Dataset, trainer: Trainer| {
+            let lists = TrainingLists::from_grades(data, 4, None).unwrap();
+            trainer.fit(data, &lists, None, &Silent).unwrap_err().to_string()
+        };
+        let one = planted(1, 3, 1, |row| row[0]);
+        for trainer in
+            [Trainer::new(), Trainer::new().standardise(true), Trainer::new().architecture(Architecture::mlp())]
+        {
+            let message = refusal(&one, trainer);
+            assert!(message.contains("at least 2 features, but the data has 1"), "{message}");
+            assert!(message.contains("use --model linear-raw"), "{message}");
+        }
+        let narrow = Trainer::new().architecture(Architecture::Mlp { hidden: vec![4, 1] });
+        let message = refusal(&planted(1, 3, 3, linear_rule), narrow);
+        assert!(message.contains("at least 2 units, but mlp:4,1 has one of 1"), "{message}");
+    }
+
+    #[test]
+    fn constant_features_are_left_out_and_others_must_be_finite() {
+        let data = planted(1, 20, 3, linear_rule);
+        let lists = TrainingLists::from_grades(&data, 4, None).unwrap();
+        let change = |change: &dyn Fn(usize, f32) -> f32| {
+            with_features(&data, data.features().iter().enumerate().map(|(i, &x)| change(i % 3, x)).collect())
+        };
+        let constant = change(&|i, x| if i == 1 { 7.0 } else { x });
+        let trainer = Trainer::new().standardise(true).steps(5);
+        let ranker = trainer.fit(&constant, &lists, None, &Silent).unwrap();
+        assert_eq!(ranker.scaling().unwrap().scale()[1], 0.0);
+        let moved = change(&|i, x| if i == 1 { 1e6 } else { x });
+        assert_eq!(ranker.score(&moved).unwrap(), ranker.score(&constant).unwrap());
+        let tiny = trainer.fit(&change(&|i, x| if i == 1 { x * 1e-40 } else { x }), &lists, None, &Silent).unwrap();
+        assert_eq!(tiny.scaling().unwrap().scale()[1], f32::MAX);
+        let infinite = change(&|i, x| if i == 1 { f32::INFINITY } else { x });
+        let error = trainer.fit(&infinite, &lists, None, &Silent).unwrap_err();
+        assert_eq!(error.to_string(), "features should be finite, but feature 2 is not");
+    }
+
+    #[test]
     fn pairs_teach_an_order() {
         let data = planted(1, 100, 6, linear_rule);
         let grades = data.grades().unwrap();
@@ -599,8 +749,10 @@ mod tests {
         let measure = |scores: &[f32]| pairs_right(&data, scores);
         let validation = Validation { data: &data, measure: &measure };
         let folder = tempfile::tempdir().unwrap();
-        for architecture in [Architecture::Linear, Architecture::Mlp { hidden: vec![70, 9] }] {
+        let architectures = [Architecture::Linear, Architecture::Mlp { hidden: vec![70, 9] }];
+        for (architecture, standardise) in architectures.into_iter().flat_map(|a| [(a.clone(), false), (a, true)]) {
             let trainer = Trainer::new().architecture(architecture).batch(50).steps(25).seed(9);
+            let trainer = trainer.standardise(standardise);
             let bytes = |threads| {
                 let path = folder.path().join("ranker");
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -1,6 +1,7 @@
 //! How much weights depend on few clicks: the largest click weights, effective sample sizes, the weight of the top 1 %.
 
 use rayon::prelude::*;
+use serde::Serialize;
 
 use super::{Estimation, Exposures, Weighing};
 use crate::Result;
@@ -9,7 +10,7 @@ use crate::math::quantile;
 use crate::propensity::Propensities;
 
 /// What the weights of clicks look like.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Diagnostics {
     /// All clicks.
     pub clicks: u64,
@@ -24,7 +25,7 @@ pub struct Diagnostics {
 }
 
 /// What each click of one cell weighs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClickWeight {
     /// The query.
     pub query: String,
@@ -42,7 +43,7 @@ pub struct ClickWeight {
 
 /// Kish's effective sample size of each query, `(Σw)²/Σw²` over its clicks: as good as so many clicks of equal weight.
 /// A query without clicks has 0.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct EffectiveSizes {
     /// How many queries there are.
     pub queries: u64,

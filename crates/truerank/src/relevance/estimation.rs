@@ -110,7 +110,8 @@ impl Estimation {
         Ok(Weighing { documents, estimator: self.estimator, beta, divisor, correction })
     }
 
-    fn check(&self) -> Result<()> {
+    /// Whether the parts fit together, before anything is read.
+    pub(crate) fn check(&self) -> Result<()> {
         let asked = self.prior.kind() != PriorKind::None || self.clip.is_some() || self.shrink != Shrink::None;
         if asked && !self.estimator.divides_by_exposure() {
             return Err(Error::parameter(format!(

@@ -48,6 +48,14 @@ pub enum Smoothing {
 }
 
 impl Estimator {
+    /// The same, with this rule where it smooths.
+    pub fn smoothed_by(self, smoothing: Smoothing) -> Self {
+        match self {
+            Estimator::UserAwareSmoothed(_) => Estimator::UserAwareSmoothed(smoothing),
+            other => other,
+        }
+    }
+
     /// All of them, the smoothed one with its default rule.
     pub fn all() -> [Estimator; 5] {
         use Estimator::*;
@@ -57,6 +65,19 @@ impl Estimator {
     /// Whether it divides the clicks on a document by its exposure, so that a prior can be corrected by them.
     pub fn divides_by_exposure(self) -> bool {
         matches!(self, Estimator::UserAware | Estimator::UserAwareSmoothed(_))
+    }
+}
+
+impl FromStr for Smoothing {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match (text, text.parse::<f64>()) {
+            ("auto", _) => Ok(Smoothing::LeastError),
+            ("likelihood", _) => Ok(Smoothing::Likelihood),
+            (_, Ok(beta)) if beta >= 0.0 && beta.is_finite() => Ok(Smoothing::Fixed(beta)),
+            _ => Err(Error::parameter(format!("beta is '{text}', but should be auto, likelihood or a number from 0"))),
+        }
     }
 }
 

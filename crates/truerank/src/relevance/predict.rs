@@ -74,6 +74,33 @@ impl RelevancePredictor {
     }
 }
 
+/// Scores as probabilities of relevance, for the shown documents of a log that `counts` did not see.
+///
+/// One line through the logits, two numbers, is fitted to the clicks of `counts`: `c` clicks in `E` examinations.
+/// `scores` has a value for each row of `data`.
+pub fn calibrate(
+    scores: &[f32],
+    data: &Dataset,
+    counts: &Counts,
+    propensities: &Propensities,
+    unseen: &Counts,
+) -> Result<PredictedRelevance> {
+    let mut regression = Regression::new(&Exposures::new(counts, propensities)?, data)?;
+    let pairs = unseen.cells.chunk_by(|a, b| (a.query, a.doc) == (b.query, b.doc));
+    let docs: Vec<(u32, u32)> = pairs.map(|of_pair| (of_pair[0].query, of_pair[0].doc)).collect();
+    let rows = RowFinder::new(data, &unseen.queries, &unseen.docs).find_pairs(&docs);
+    let known: Vec<((u32, u32), u32)> = docs.into_iter().zip(rows).filter_map(|(doc, row)| Some((doc, row?))).collect();
+    let seen = regression.rows.len();
+    regression.rows.extend(known.iter().map(|(_, row)| row));
+    let column: Vec<f64> = regression.rows.iter().map(|&row| f64::from(scores[row as usize])).collect();
+    // Documents without examination do not count in the fit, and get a value all the same.
+    regression.clicks.resize(column.len(), 0.0);
+    regression.exposure.resize(column.len(), 0.0);
+    let values = regression.calibrated(&column);
+    let values = known.iter().zip(&values[seen..]).map(|(&((query, doc), _), &value)| (query, doc, value));
+    PredictedRelevance::new(unseen.queries.clone(), unseen.docs.clone(), values.collect())
+}
+
 /// Clicks to be explained by features.
 struct Regression {
     docs: Vec<(u32, u32)>,

@@ -1,10 +1,11 @@
 //! rq4: examination estimated from clicks.
 
 use super::parts::{
-    MARKS, THEIRS, comparisons, examination_figure, interval_cell, main_group, main_worlds, method_row, paper_cell,
-    user_curves,
+    MARKS, THEIRS, comparisons, interval_cell, main_group, main_worlds, method_row, paper_cell, user_curves,
 };
+use crate::evaluate::mean;
 use crate::experiment::{Claim, Group, Method, NDCG5, Results, Source, paper};
+use crate::figures::examination_figure;
 use crate::network::Architecture;
 use crate::report::{Best, Block, Cell, Column, Figure, Format, Row, Section, Style, Table};
 
@@ -143,9 +144,9 @@ struct Errors {
 fn errors(results: &Results, source: Source) -> Option<Errors> {
     let of_world = |world| results.examination(world, source)?.error;
     let errors: Vec<_> = main_worlds(results).map(of_world).collect::<Option<_>>()?;
-    let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len() as f64;
+    let population: Vec<f64> = errors.iter().map(|error| error.population).collect();
     let users: Option<Vec<f64>> = errors.iter().map(|error| error.users).collect();
-    Some(Errors { population: mean(errors.iter().map(|error| error.population).collect()), users: users.map(mean) })
+    Some(Errors { population: mean(&population), users: users.map(|users| mean(&users)) })
 }
 
 /// The population's examination by each source beside the truth, of the first seed.

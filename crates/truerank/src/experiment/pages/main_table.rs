@@ -1,14 +1,15 @@
 //! rq1: the main table, and what stands behind it.
 
 use super::parts::{
-    MARKS, comparison, comparisons, dot, examination_figure, has_paper, main_group, main_worlds, measure_cell,
-    method_row, mse_cell, paper_cell, user_curves,
+    MARKS, comparison, comparisons, dot, has_paper, main_group, main_worlds, measure_cell, method_row, mse_cell,
+    paper_cell, user_curves,
 };
 use crate::data::Preset;
 use crate::evaluate::Measure;
 use crate::experiment::group::average;
 use crate::experiment::paper::{self, PaperData};
 use crate::experiment::{Claim, Group, Method, NDCG5, Results, Source};
+use crate::figures::examination_figure;
 use crate::network::Architecture;
 use crate::report::{
     Answer, Axis, Best, Block, Cell, Chart, Column, Dot, Dots, Figure, Format, HeatMap, Lines, Point, Section, Series,

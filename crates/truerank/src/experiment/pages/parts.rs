@@ -3,11 +3,10 @@
 use crate::evaluate::{Interval, Measure};
 use crate::experiment::group::SIGNIFICANCE;
 use crate::experiment::{Claim, Group, Method, NDCG5, Results, Source, WorldId};
+use crate::figures::population_curve;
 use crate::network::Architecture;
 use crate::propensity::Propensities;
-use crate::report::{
-    Axis, Block, Cell, Chart, Column, Dot, Figure, Format, Lines, Mark, Point, Row, Series, Style, Table, Verdict,
-};
+use crate::report::{Block, Cell, Column, Dot, Format, Mark, Row, Style, Table, Verdict};
 
 /// What stands under tables with marks.
 pub const MARKS: &str = "+ and − : significantly better or worse than user-aware (paired t-test over test queries, \
@@ -132,27 +131,13 @@ pub fn comparisons(claims: &[&Claim]) -> Option<Block> {
         .then(|| Block::Fold("Every comparison behind these claims".into(), vec![Block::Table(table)]))
 }
 
-/// Examination by position: a curve per user.
-pub fn examination_figure(name: &str, caption: String, curves: Vec<(String, Vec<f64>, Style)>) -> Figure {
-    let series = curves.into_iter().map(|(name, values, style)| {
-        let points = values.iter().enumerate().map(|(k, theta)| Point::new((k + 1) as f64, *theta)).collect();
-        Series { name, points, style }
-    });
-    let lines = Lines {
-        x: Axis::new("position", Format::Count),
-        y: Axis::new("examination", Format::Measure),
-        series: series.collect(),
-    };
-    Figure { name: name.into(), caption, chart: Chart::Lines(lines) }
-}
-
 /// A curve for each user, and the population's.
 pub fn user_curves(propensities: &Propensities) -> Vec<(String, Vec<f64>, Style)> {
     let users = (0..propensities.users.len()).map(|user| {
         let name = format!("users {}", propensities.users.name(user));
         (name, propensities.of_user(user).to_vec(), Style::Plain)
     });
-    users.chain([("all users".to_string(), propensities.population.clone(), Style::Strong)]).collect()
+    users.chain([population_curve(propensities)]).collect()
 }
 
 /// The worlds of the main table, one per seed.

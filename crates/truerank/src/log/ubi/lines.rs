@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::Path;
 
 use crate::error::Place;
+use crate::files::{Compression, decoder};
 use crate::{Error, Result};
 
 /// No query or event is longer; a longer line is a file of another kind.
@@ -32,7 +33,7 @@ pub(super) fn for_each_line(path: &Path, mut take: impl FnMut(Place, &[u8]) -> R
     Ok(())
 }
 
-fn open(path: &Path) -> Result<BufReader<Box<dyn Read>>> {
+fn open(path: &Path) -> Result<BufReader<Box<dyn Read + Send>>> {
     if path.is_dir() {
         return Err(Error::input(path, "is a folder, but a file is expected here"));
     }
@@ -40,16 +41,9 @@ fn open(path: &Path) -> Result<BufReader<Box<dyn Read>>> {
     let mut file = File::open(path).map_err(failed)?;
     let mut first = Vec::new();
     file.by_ref().take(4).read_to_end(&mut first).map_err(failed)?;
-    let (gzip, zstd) = (first.starts_with(&[0x1f, 0x8b]), first == [0x28, 0xb5, 0x2f, 0xfd]);
-    let whole = Cursor::new(first).chain(file);
-    Ok(BufReader::with_capacity(
-        1 << 18,
-        match (gzip, zstd) {
-            (true, _) => Box::new(flate2::read::MultiGzDecoder::new(whole)),
-            (_, true) => Box::new(zstd::Decoder::new(whole).map_err(failed)?),
-            _ => Box::new(whole),
-        },
-    ))
+    let compression = Compression::of(&first);
+    let text = decoder(compression, Cursor::new(first).chain(file)).map_err(failed)?;
+    Ok(BufReader::with_capacity(1 << 18, text))
 }
 
 fn damaged(path: &Path, line: u64, cause: &std::io::Error) -> Error {

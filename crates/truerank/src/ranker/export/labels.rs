@@ -385,7 +385,6 @@ mod tests {
             |query, doc, weight| Weight { query, doc, weight, impressions: 1, clicks: 1, exposure: 1.0, variance: 0.0 };
         Relevance {
             estimator: "user-aware".into(),
-            beta: None,
             queries: Ids::Integers(vec![3, 7, 9]),
             docs: Ids::Integers(vec![1, 2, 3, 8]),
             weights: vec![

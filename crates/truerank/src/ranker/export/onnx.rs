@@ -1,6 +1,6 @@
 //! Rankers as ONNX: features of any number of documents enter the graph, their scores leave.
 //!
-//! Layer norm, `Gemm` and `Elu` for networks. Plain weights are multiplied in double precision, as our own scores are. The
+//! Layer norm, `Gemm` and `Elu` for networks, `Sub` and `Mul` before them where features are scaled. Plain weights are multiplied in double precision, as our own scores are. The
 //! metadata is that of the safetensors file.
 
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use super::protobuf::Message;
 use crate::files::AtomicFile;
-use crate::network::{Layer, NORM_EPSILON, Network};
+use crate::network::{Layer, NORM_EPSILON, Network, Scaling};
 use crate::ranker::file::METADATA_KEY;
 use crate::ranker::{Model, Ranker};
 use crate::{Error, Result};
@@ -91,6 +91,14 @@ impl Graph {
         self.constant(name, Kind::Double, shape, values.flat_map(f64::to_le_bytes).collect())
     }
 
+    /// Features of one scale.
+    fn scaling(&mut self, scaling: &Scaling, input: &str) -> String {
+        let mean = self.floats("scaling.mean", &[scaling.mean().len()], scaling.mean());
+        let scale = self.floats("scaling.scale", &[scaling.scale().len()], scaling.scale());
+        let centred = self.node("Sub", &[input, &mean], "centred", Vec::new());
+        self.node("Mul", &[&centred, &scale], "scaled", Vec::new())
+    }
+
     /// Layer norm and the linear map of one layer.
     fn layer(&mut self, index: usize, layer: &Layer, parameters: &[f32], input: &str) -> String {
         let name = |part: &str| format!("layers.{index}.{part}");
@@ -141,6 +149,9 @@ fn network_graph(network: &Network) -> Result<Graph> {
     }
     let mut graph = Graph::default();
     let mut last = INPUT.to_string();
+    if let Some(scaling) = network.scaling() {
+        last = graph.scaling(scaling, &last);
+    }
     for (index, layer) in layers.iter().enumerate() {
         if index > 0 {
             last = graph.node("Elu", &[&last], &format!("layers.{index}.input"), Vec::new());
@@ -191,9 +202,16 @@ mod tests {
         let record = TrainingRecord { loss: "listwise softmax".into(), ..TrainingRecord::default() };
         let weights: Vec<u8> =
             network.parameters()[network.layers()[1].weight()].iter().flat_map(|w| w.to_le_bytes()).collect();
-        let bytes = Ranker { model: Model::Network(network), record }.to_onnx().unwrap();
-        let holds = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
-        assert!(holds(&weights));
-        assert!(holds(b"layers.1.linear.weight") && holds(b"Elu") && holds(b"listwise softmax"));
+        let to_onnx = |network, record| Ranker { model: Model::Network(network), record }.to_onnx().unwrap();
+        let holds = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+        let bytes = to_onnx(network.clone(), record.clone());
+        assert!(holds(&bytes, &weights));
+        assert!(
+            ["layers.1.linear.weight", "Elu", "listwise softmax"].iter().all(|part| holds(&bytes, part.as_bytes()))
+        );
+        assert!(!holds(&bytes, b"scaling.mean"));
+        let scaling = Scaling::new(vec![1.0; 3], vec![2.0; 3]).unwrap();
+        let bytes = to_onnx(network.scaled(scaling).unwrap(), record);
+        assert!(["scaling.mean", "scaling.scale", "Sub", "Mul"].iter().all(|part| holds(&bytes, part.as_bytes())));
     }
 }

@@ -1,0 +1,105 @@
+//! `truerank doctor`: is a log fit to learn from?
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde_json::json;
+use truerank::counts::{CountOptions, Counts, LogSummary};
+use truerank::doctor::{Diagnosis, Doctor as Examiner};
+
+use super::features::FeatureArguments;
+use super::findings::to_text;
+use super::log_arguments::LogArguments;
+use crate::output::{print, print_json};
+use crate::progress::Shown;
+
+/// Examine a click log: what is in it, is it fit, do users bias it, which estimator suits it
+#[derive(clap::Args)]
+#[command(after_help = "\
+Looks at sizes, click rates by position, sessions of users and queries, pages
+with missing or shared positions, which positions can be compared, and whether
+there is personalized bias: users who differ in what they search for and in how
+deep they look. Both are permutation tests; with both, a correction that treats
+users alike is biased, and the size of that bias is estimated.
+
+Features (--data, or columns of the log with --feature) let positions be
+compared where documents never moved.
+
+Exit code 0 if the log is fit to learn from, 1 if not, 2 for an error.
+
+Examples:
+  truerank doctor clicks.parquet --data data/
+  truerank doctor 'logs/*.csv.gz' --column user=client_id -o report/
+  truerank doctor clicks.tsv --feature score --json
+  truerank doctor counts/ --data data/                (counted before)")]
+pub struct Doctor {
+    #[command(flatten)]
+    log: LogArguments,
+
+    #[command(flatten)]
+    features: FeatureArguments,
+
+    /// Relabelings of each permutation test, at most
+    #[arg(long, default_value_t = 999, value_name = "N")]
+    permutations: usize,
+
+    /// The p-value below which a difference counts as found
+    #[arg(long, default_value_t = 0.01, value_name = "P")]
+    level: f64,
+
+    /// Seed of the permutations
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Print everything as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Folder for report.html, its figures and tables
+    #[arg(long, short, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+}
+
+impl Doctor {
+    pub fn run(self, progress: &Shown) -> Result<ExitCode> {
+        let data = self.features.read_documents(&self.log, progress)?;
+        let (counts, summary) = self.counts(progress)?;
+        let examiner = Examiner::new().permutations(self.permutations).level(self.level).seed(self.seed);
+        let pages = summary.as_ref().map(|summary| &summary.pages);
+        let diagnosis = examiner.examine(&counts, pages, data.as_ref(), progress)?;
+        let report = diagnosis.report(&format!("Click log: {}", self.log.name()));
+        if let Some(folder) = &self.output {
+            report.write(folder)?;
+        }
+        progress.finish();
+        match self.json {
+            true => print_json(&to_json(&diagnosis, summary.as_ref()))?,
+            false => {
+                let written =
+                    self.output.as_ref().map(|folder| format!("\nwrote {}\n", folder.join("report.html").display()));
+                print(&format!("{}{}", to_text(&report), written.unwrap_or_default()))?;
+            }
+        }
+        Ok(if diagnosis.is_fit() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    }
+
+    /// The log's counts; a folder of counts as it is.
+    fn counts(&self, progress: &Shown) -> Result<(Counts, Option<LogSummary>)> {
+        if let Some(folder) = self.log.counts_folder() {
+            return Ok((Counts::read(folder)?, None));
+        }
+        let (counts, summary) = self.log.count(CountOptions::default(), progress)?;
+        Ok((counts, Some(summary)))
+    }
+}
+
+fn to_json(diagnosis: &Diagnosis, summary: Option<&LogSummary>) -> serde_json::Value {
+    json!({
+        "type": "truerank/diagnosis", "version": 1,
+        "fit": diagnosis.is_fit(),
+        "personalized_bias": diagnosis.personalized_bias().name().to_lowercase(),
+        "remarks": summary.map(LogSummary::remarks).unwrap_or_default(),
+        "diagnosis": diagnosis,
+    })
+}

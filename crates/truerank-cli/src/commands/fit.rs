@@ -1,0 +1,210 @@
+//! `truerank fit`: from a log to a ranker, all the way.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use truerank::counts::CountOptions;
+use truerank::fit::{Fit as Way, FitData, FitFolder, FitLog, RankerForm};
+use truerank::log::time_at;
+use truerank::propensity::{Propensities, RelevanceForm};
+use truerank::relevance::{Estimator, PriorKind, Shrink, Smoothing};
+
+use super::common::{read_file, read_folder};
+use super::features::FeatureArguments;
+use super::findings::to_text;
+use super::log_arguments::LogArguments;
+use crate::output::{print, print_json};
+use crate::progress::Shown;
+
+/// Go all the way from a click log to a ranker, and report on it
+#[derive(clap::Args)]
+#[command(after_help = "\
+Counts the log, holds out a part of it, examines the rest as `truerank doctor`
+does, estimates who looks where, turns clicks into relevance, trains a ranker,
+and judges it on the part that was held out: by clicks, and by human grades
+where the data has them. Every artefact is kept in the output folder:
+
+  counts/ held-out/      counts of the two parts
+  propensities.json      examination of users and positions
+  relevance.parquet      relevance of shown documents
+  ranker.safetensors     the ranker
+  documents.parquet      features that were columns of the log (--feature)
+  fit.json report.html   what came out
+
+Features come from --data or from columns of the log itself (--feature). Without
+features there is no ranker; the rest is done.
+
+Examples:
+  truerank fit clicks.parquet --data data/ -o out/
+  truerank fit 'logs/*.csv.gz' --column user=client_id --data documents.parquet -o out/
+  truerank fit clicks.tsv --column session=user+serp --feature score --grade saved -o out/
+  truerank fit clicks.parquet --data data/ --split time --model linear --shrink auto -o out/")]
+pub struct Fit {
+    #[command(flatten)]
+    log: LogArguments,
+
+    #[command(flatten)]
+    features: FeatureArguments,
+
+    /// How the held-out part is chosen: some queries, or what happened last
+    #[arg(long, value_enum, default_value_t = SplitBy::Query, help_heading = "Judging")]
+    split: SplitBy,
+
+    /// The share of queries, or of the log's end, that is held out
+    #[arg(long, default_value_t = 0.2, value_name = "SHARE", help_heading = "Judging")]
+    held_out: f64,
+
+    /// Examination probabilities that are known already
+    #[arg(long, value_name = "FILE", help_heading = "Examination")]
+    propensities: Option<PathBuf>,
+
+    /// What gives relevance while examination is estimated: linear, mlp, mlp:SIZE,… or table [default: linear with
+    /// features, else table]
+    #[arg(long, value_name = "FORM", conflicts_with = "propensities", help_heading = "Examination")]
+    relevance: Option<RelevanceForm>,
+
+    /// Estimator: naive, ips-pbm, straightforward, user-aware or user-aware-smoothed
+    #[arg(long, default_value = "user-aware-smoothed", help_heading = "Relevance")]
+    estimator: Estimator,
+
+    /// Strength of smoothing: `auto` (least estimated error), `likelihood`, or a number
+    #[arg(long, default_value = "auto", value_name = "RULE", help_heading = "Relevance")]
+    beta: Smoothing,
+
+    /// What clicks correct, with --clip or --shrink: `none` (0), `mean` (of the log), or `model` (from features)
+    #[arg(long, default_value = "none", value_name = "PRIOR", help_heading = "Relevance")]
+    prior: PriorKind,
+
+    /// Raise exposures below this share of the query's sessions to it
+    #[arg(long, value_name = "SHARE", help_heading = "Relevance")]
+    clip: Option<f64>,
+
+    /// Pull weights toward the prior: `auto` (least estimated error) or a number
+    #[arg(long, default_value = "none", value_name = "RULE", help_heading = "Relevance")]
+    shrink: Shrink,
+
+    /// linear-raw, linear, mlp or mlp:SIZE,SIZE,… [default: mlp, or linear-raw for fewer than 8 features]
+    #[arg(long, help_heading = "Ranker")]
+    model: Option<RankerForm>,
+
+    /// Training steps at most [default: 1000, or 200 for linear]
+    #[arg(long, help_heading = "Ranker")]
+    steps: Option<usize>,
+
+    /// Bring a network's features to one scale first: true or false [default: where their scales differ a lot]
+    #[arg(long, value_name = "BOOL", help_heading = "Ranker")]
+    standardise: Option<bool>,
+
+    /// Seed of everything that has chance in it
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Print the outcome as JSON
+    #[arg(long)]
+    json: bool,
+
+    /// Folder to write
+    #[arg(long, short, value_name = "FOLDER")]
+    output: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum SplitBy {
+    Query,
+    Time,
+}
+
+impl Fit {
+    pub fn run(mut self, progress: &Shown) -> Result<()> {
+        self.log.keep_bad_rows_beside(&self.output);
+        self.check()?;
+        let way = self.way()?;
+        let folder = FitFolder::create(&self.output)?;
+        let data = self.data(progress)?;
+        let log = self.read_log(progress)?;
+        let outcome = way.run(&log, data.as_ref(), Some(&folder), progress)?;
+        progress.finish();
+        if self.json {
+            return print_json(&outcome.to_json());
+        }
+        let page = self.output.join("report.html");
+        print(&format!(
+            "{}\nmore in {}; everything it is made of stands beside it\n",
+            to_text(&outcome.summary()),
+            page.display()
+        ))
+    }
+
+    fn check(&self) -> Result<()> {
+        if !(self.held_out > 0.0 && self.held_out < 1.0) {
+            bail!("--held-out is {}, but should be between 0 and 1", self.held_out);
+        }
+        let reads_again = !self.features.feature.is_empty() || self.split == SplitBy::Time;
+        if self.log.is_ubi() && reads_again {
+            bail!(
+                "--feature and --split time read columns of a log, but --ubi-queries is given; use --data and --split query"
+            );
+        }
+        if self.log.reads_standard_input() && reads_again {
+            bail!(
+                "standard input can be read once only, but --feature and --split time read the log twice; save it as a file"
+            );
+        }
+        Ok(())
+    }
+
+    fn way(&self) -> Result<Way> {
+        let mut way = Way::new()
+            .estimator(self.estimator.smoothed_by(self.beta))
+            .prior(self.prior)
+            .clip(self.clip)
+            .shrink(self.shrink)
+            .max_grade(self.features.reading.max_grade)
+            .seed(self.seed);
+        if let Some(model) = &self.model {
+            way = way.model(model.clone());
+        }
+        if let Some(standardise) = self.standardise {
+            way = way.standardise(standardise);
+        }
+        if let Some(steps) = self.steps {
+            way = way.steps(steps);
+        }
+        if let Some(path) = &self.propensities {
+            way = way.propensities(Propensities::read(path)?);
+        }
+        if let Some(form) = &self.relevance {
+            way = way.relevance_form(form.clone());
+        }
+        Ok(way)
+    }
+
+    fn data(&self, progress: &Shown) -> Result<Option<FitData>> {
+        let Some(path) = &self.features.data else {
+            if self.features.feature.is_empty() {
+                return Ok(None);
+            }
+            return Ok(Some(FitData::of_log(self.features.read_columns(&self.log, progress)?)));
+        };
+        Ok(Some(match path.is_dir() {
+            true => FitData::of_splits(read_folder(path, &self.features.reading, progress)?),
+            false => FitData::of_documents(read_file(path, &self.features.reading, progress)?),
+        }))
+    }
+
+    /// The log in its two parts.
+    fn read_log(&self, progress: &Shown) -> Result<FitLog> {
+        let options = self.log.options()?;
+        if self.split == SplitBy::Query {
+            let (counts, summary) = self.log.count(CountOptions::default(), progress)?;
+            let log = FitLog::by_queries(&counts, self.held_out, self.seed)?;
+            return Ok(log.pages(summary.pages));
+        }
+        let at = time_at(&self.log.logs, &options, 1.0 - self.held_out)?;
+        let (before, summary) = self.log.count_with(&options.clone().until(at), progress)?;
+        let (after, _) = self.log.count_with(&options.from(at), progress)?;
+        summary.remarks().iter().for_each(|remark| progress.say(remark));
+        Ok(FitLog::by_time(before, after).pages(summary.pages))
+    }
+}

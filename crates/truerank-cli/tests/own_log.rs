@@ -1,0 +1,175 @@
+//! A log of one's own: `doctor` and `fit`, with features beside it, inside it, or none; and dumps of OpenSearch.
+
+mod common;
+
+use common::{Sandbox, shape};
+
+/// Users who differ in queries and depth, on the `tiny` data.
+fn with_log() -> Sandbox {
+    let sandbox = Sandbox::with_tiny_data();
+    sandbox.run("simulate data --sessions 20000 -o clicks.csv");
+    sandbox
+}
+
+const QUICK: &str = "--model linear --steps 15";
+
+#[test]
+fn doctor_tells_users_apart_and_recommends() {
+    let sandbox = with_log();
+    let found = sandbox.json("doctor clicks.csv --data data --json");
+    assert_eq!((&found["fit"], &found["personalized_bias"]), (&true.into(), &"holds".into()));
+    let diagnosis = &found["diagnosis"];
+    assert_eq!(diagnosis["recommendation"]["estimator"], "user-aware-smoothed");
+    assert!(diagnosis["dependence"]["p"].as_f64().unwrap() < 0.01);
+    assert!(diagnosis["differences"]["p"].as_f64().unwrap() < 0.01);
+    assert_eq!(diagnosis["pages"]["pages"], 20_000);
+    insta::assert_snapshot!("doctor", shape(&sandbox.run("doctor clicks.csv --data data -o report")));
+    let page = String::from_utf8(sandbox.read("report/report.html")).unwrap();
+    assert!(page.contains("Is there personalized bias?"));
+    sandbox.run("count clicks.csv -o counts");
+    let counted = sandbox.json("doctor counts --data data --json");
+    assert_eq!(counted["diagnosis"]["differences"], diagnosis["differences"]);
+}
+
+#[test]
+fn doctor_ends_with_1_where_a_log_is_not_fit() {
+    let sandbox = with_log();
+    let output = sandbox.output("doctor clicks.csv --quiet");
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("The log is not fit to learn from as it is."), "{text}");
+    assert!(text.contains("Problem: No two positions can be compared"), "{text}");
+    assert!(text.contains("--data"), "{text}");
+    let line = sandbox.fail("fit clicks.csv -o out");
+    assert!(line.contains("not fit to learn from: No two positions can be compared"), "{line}");
+}
+
+#[test]
+fn fit_goes_all_the_way_and_keeps_everything() {
+    let sandbox = with_log();
+    let text = sandbox.run(&format!("fit clicks.csv --data data {QUICK} -o out"));
+    insta::assert_snapshot!("fit", shape(&text));
+    for file in [
+        "counts/cells.parquet",
+        "held-out/cells.parquet",
+        "propensities.json",
+        "relevance.parquet",
+        "ranker.safetensors",
+        "fit.json",
+        "report.html",
+        "figures/examination.svg",
+        "tables/judged-by-clicks.csv",
+    ] {
+        assert!(!sandbox.read(&format!("out/{file}")).is_empty(), "{file}");
+    }
+    // What was kept is what the steps one by one read.
+    sandbox.run("relevance out/counts --propensities out/propensities.json -o again.parquet");
+    assert!(sandbox.read("again.parquet") == sandbox.read("out/relevance.parquet"));
+    sandbox.run("evaluate data/test.txt --ranker out/ranker.safetensors");
+    let same = with_log();
+    same.run(&format!("fit clicks.csv --data data {QUICK} -o out --threads 1"));
+    for (name, content) in same.files() {
+        assert!(sandbox.files()[&name] == content, "{} differs with one thread", name.display());
+    }
+}
+
+#[test]
+fn fit_without_features_has_no_ranker_but_all_else() {
+    let sandbox = Sandbox::with_tiny_data();
+    sandbox.run("simulate data --sessions 20000 --shuffle 0.3 -o clicks.csv");
+    let found = sandbox.json("fit clicks.csv -o out --json");
+    assert!(found["training"].is_null() && found["judged_by_clicks"].is_null());
+    assert!(found["predicted_clicks"]["model"]["perplexity"]["value"].as_f64().unwrap() > 1.0);
+    assert!(!sandbox.path("out/ranker.safetensors").exists());
+    sandbox.read("out/relevance.parquet");
+}
+
+/// A log with its own names, a time, a feature that orders documents as they are relevant, and a grade.
+fn with_columns() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let mut text = "who\tserp\tsearch\tresult\trank\tclicked\tscore\tsaved\twhen\n".to_string();
+    for session in 0..600 {
+        let query = session % 40;
+        for place in 0..5 {
+            let doc = (session / 40 + place) % 5;
+            let relevant = doc * 7 % 5;
+            let clicked = (session * 31 + place * 17) % 10 < (2 * relevant) / (1 + place);
+            let day = 1 + session / 30;
+            text += &format!(
+                "u{}\t{session}\tquery {query}\td{doc}\t{}\t{}\t{relevant}.5\t{}\t2024-03-{day:02}\n",
+                session % 7,
+                place + 1,
+                u8::from(clicked),
+                u8::from(relevant > 2)
+            );
+        }
+    }
+    sandbox.write("log.tsv", text);
+    sandbox
+}
+
+const NAMES: &str = "--column user=who --column query=search --column doc=result --column time=when";
+
+#[test]
+fn columns_of_the_log_are_features_and_grades() {
+    let sandbox = with_columns();
+    let fit = format!("fit log.tsv {NAMES} --feature score --grade saved --max-grade 1 -o out --json");
+    let found = sandbox.json(&fit);
+    assert_eq!(found["training"]["model"], "linear-raw");
+    assert!(found["judged_by_grades"]["means"]["nDCG@5"].as_f64().unwrap() > 0.99, "{}", found["judged_by_grades"]);
+    sandbox.read("out/documents.parquet");
+    sandbox.run("score out/documents.parquet --ranker out/ranker.safetensors -o run.parquet");
+}
+
+#[test]
+fn the_last_days_can_be_held_out() {
+    let sandbox = with_columns();
+    let found = sandbox.json(&format!("fit log.tsv {NAMES} --feature score --split time --held-out 0.3 -o out --json"));
+    assert_eq!(found["split"], "time");
+    assert_eq!(found["train"]["sessions"].as_u64().unwrap() + found["held_out"]["sessions"].as_u64().unwrap(), 600);
+    assert_eq!((&found["held_out"]["sessions"], &found["shared_queries"]), (&180.into(), &40.into()));
+}
+
+#[test]
+fn what_cannot_be_asked_of_fit_is_refused() {
+    let sandbox = with_columns();
+    let refused = |arguments: &str, reason: &str| {
+        let line = sandbox.fail(&format!("fit log.tsv {NAMES} {arguments} -o out"));
+        assert!(line.contains(reason), "{arguments}: {line}");
+    };
+    refused("--feature score --held-out 1", "--held-out is 1, but should be between 0 and 1");
+    refused("--feature score --model tree", "tree");
+    refused("--feature nothing", "nothing");
+    refused("--feature score --beta much", "beta is 'much', but should be auto, likelihood or a number from 0");
+    refused("--feature score --estimator naive --shrink auto", "belong to user-aware and user-aware-smoothed");
+    let line = sandbox.fail("fit - --format tsv --feature score -o out");
+    assert!(line.contains("standard input can be read once only"), "{line}");
+}
+
+#[test]
+fn queries_and_events_of_opensearch_are_a_log() {
+    let sandbox = Sandbox::new();
+    let (mut queries, mut events) = (String::new(), String::new());
+    for page in 0..40 {
+        queries += &format!(
+            "{{\"query_id\":\"q{page}\",\"user_query\":\"red shoes {}\",\"client_id\":\"c{}\",\
+             \"query_response_hit_ids\":[\"a\",\"b\",\"c\"]}}\n",
+            page % 4,
+            page % 5
+        );
+        events += &format!(
+            "{{\"action_name\":\"click\",\"query_id\":\"q{page}\",\"client_id\":\"c{}\",\
+             \"event_attributes\":{{\"object\":{{\"object_id\":\"{}\"}},\"position\":{{\"ordinal\":1}}}}}}\n",
+            page % 5,
+            ["a", "b", "x"][page % 3]
+        );
+    }
+    sandbox.write("queries.ndjson", queries);
+    sandbox.write("events.ndjson", events);
+    let found = sandbox.json("count --ubi-queries queries.ndjson --ubi-events events.ndjson -o counts --json");
+    assert_eq!((&found["impressions"], &found["clicks"], &found["sessions"]), (&120.into(), &27.into(), &40.into()));
+    assert!(found["remarks"][0].as_str().unwrap().contains("13 clicks are on documents"), "{}", found["remarks"]);
+    let both = sandbox.output("count log.csv --ubi-queries queries.ndjson --ubi-events events.ndjson -o other");
+    assert_eq!(both.status.code(), Some(2));
+    assert!(String::from_utf8(both.stderr).unwrap().contains("cannot be used with"));
+}

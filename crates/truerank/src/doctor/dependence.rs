@@ -1,0 +1,187 @@
+//! Do users search for different things? Sessions per (query, user) enter, a test of their independence leaves.
+
+use rand::RngExt;
+use rand_distr::{Binomial, Distribution};
+use serde::Serialize;
+
+use super::permutation::{PermutationTest, permutation_test};
+use crate::counts::{Counts, SessionCount};
+use crate::random::{Random, stream};
+
+/// Whether users and queries depend on each other.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Dependence {
+    /// Pearson's χ² of the table of queries and users, against the same sessions with their users shuffled.
+    #[serde(flatten)]
+    pub test: PermutationTest,
+    /// Cramér's V, with what chance makes of it taken off: 0 where all users search alike, 1 where the query names the user.
+    pub strength: f64,
+    /// How many sessions were looked at.
+    pub sessions: u64,
+    /// How many of them are of queries with several sessions: only those can tell anything.
+    pub repeated: u64,
+}
+
+/// Sessions looked at, at most: enough to see any dependence that would matter, in seconds.
+const SESSIONS: usize = 100_000;
+
+/// Sessions of one query, at most: a few popular queries should not be all that is looked at.
+const SESSIONS_PER_QUERY: u64 = 2_000;
+
+/// The test, or nothing where there is one user or one query.
+///
+/// Users are shuffled over all sessions, so nothing is assumed of how often people search or how popular queries are.
+/// Of long logs a random part of the queries is taken, with all their sessions or a random part of them.
+pub(super) fn dependence(counts: &Counts, permutations: usize, seed: u64) -> Option<Dependence> {
+    let table = Table::sample(counts, seed);
+    if table.ends.len() < 2 || table.per_user.iter().filter(|&&n| n > 0.0).count() < 2 {
+        return None;
+    }
+    let observed = table.chi_squared(&table.users, &mut table.scratch());
+    let shuffled = |random: &mut Random| {
+        let mut users = table.users.clone();
+        shuffle(&mut users, random);
+        table.chi_squared(&users, &mut table.scratch())
+    };
+    let test = permutation_test(observed, permutations, (seed, "doctor/dependence"), shuffled);
+    Some(Dependence {
+        strength: table.cramers_v(&test),
+        sessions: table.users.len() as u64,
+        repeated: table.repeated(),
+        test,
+    })
+}
+
+fn shuffle(users: &mut [u32], random: &mut Random) {
+    for i in (1..users.len()).rev() {
+        users.swap(i, random.random_range(0..=i));
+    }
+}
+
+/// Sessions as the user of each, those of a query side by side.
+struct Table {
+    users: Vec<u32>,
+    /// Where each query's sessions end.
+    ends: Vec<usize>,
+    /// Sessions of each user.
+    per_user: Vec<f64>,
+}
+
+impl Table {
+    fn sample(counts: &Counts, seed: u64) -> Self {
+        let mut queries: Vec<&[SessionCount]> = counts.sessions.chunk_by(|a, b| a.query == b.query).collect();
+        let mut random = stream(seed, "doctor/sample", 0);
+        for i in (1..queries.len()).rev() {
+            queries.swap(i, random.random_range(0..=i));
+        }
+        let mut table = Table { users: Vec::new(), ends: Vec::new(), per_user: vec![0.0; counts.users.len()] };
+        for query in queries {
+            if table.users.len() >= SESSIONS {
+                break;
+            }
+            table.push(query, &mut random);
+        }
+        table.users.iter().for_each(|&user| table.per_user[user as usize] += 1.0);
+        table
+    }
+
+    fn push(&mut self, query: &[SessionCount], random: &mut Random) {
+        let sessions: u64 = query.iter().map(|count| count.sessions).sum();
+        for count in query {
+            let kept = thin(count.sessions, sessions, random);
+            self.users.extend(std::iter::repeat_n(count.user, kept as usize));
+        }
+        self.ends.push(self.users.len());
+    }
+
+    /// Sessions of queries with several sessions.
+    fn repeated(&self) -> u64 {
+        let starts = std::iter::once(&0).chain(&self.ends);
+        starts.zip(&self.ends).map(|(start, end)| (end - start) as u64).filter(|&sessions| sessions > 1).sum()
+    }
+
+    fn scratch(&self) -> Vec<f64> {
+        vec![0.0; self.per_user.len()]
+    }
+
+    /// `χ² = N Σ n(q,u)²/(n(q) n(u)) − N`; `seen` is zero for every user, before and after.
+    fn chi_squared(&self, users: &[u32], seen: &mut [f64]) -> f64 {
+        let mut sum = 0.0;
+        let mut start = 0;
+        for &end in &self.ends {
+            let mut of_query = 0.0;
+            for &user in &users[start..end] {
+                // (n+1)² − n².
+                of_query += (2.0 * seen[user as usize] + 1.0) / self.per_user[user as usize];
+                seen[user as usize] += 1.0;
+            }
+            users[start..end].iter().for_each(|&user| seen[user as usize] = 0.0);
+            sum += of_query / (end - start).max(1) as f64;
+            start = end;
+        }
+        (sum - 1.0) * self.users.len() as f64
+    }
+
+    fn cramers_v(&self, test: &PermutationTest) -> f64 {
+        let users = self.per_user.iter().filter(|&&n| n > 0.0).count();
+        let most = users.min(self.ends.len()).saturating_sub(1).max(1) as f64 * self.users.len() as f64;
+        ((test.statistic - test.by_chance).max(0.0) / (most - test.by_chance).max(f64::MIN_POSITIVE)).sqrt().min(1.0)
+    }
+}
+
+/// How many of a user's sessions of a query are looked at.
+fn thin(sessions: u64, of_query: u64, random: &mut Random) -> u64 {
+    if of_query <= SESSIONS_PER_QUERY {
+        return sessions;
+    }
+    let share = SESSIONS_PER_QUERY as f64 / of_query as f64;
+    Binomial::new(sessions, share).map_or(sessions, |binomial| binomial.sample(random))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Ids;
+
+    fn counts(rows: &[(u32, u32, u64)]) -> Counts {
+        let most = |of: fn(&(u32, u32, u64)) -> u32| Ids::numbered(rows.iter().map(of).max().unwrap_or(0) as usize + 1);
+        Counts {
+            queries: most(|row| row.0),
+            users: most(|row| row.1),
+            sessions: rows.iter().map(|&(query, user, sessions)| SessionCount { query, user, sessions }).collect(),
+            ..Counts::default()
+        }
+    }
+
+    #[test]
+    fn the_statistic_is_pearsons() {
+        // Rows (10, 20), (30, 20): expected 15, 15, 25, 25.
+        let table = Table::sample(&counts(&[(0, 0, 10), (0, 1, 20), (1, 0, 30), (1, 1, 20)]), 1);
+        let expected = 2.0 * 5.0f64.powi(2) / 15.0 + 2.0 * 5.0f64.powi(2) / 25.0;
+        let found = table.chi_squared(&table.users, &mut table.scratch());
+        assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
+    }
+
+    #[test]
+    fn queries_of_their_own_are_found_and_shared_ones_are_not() {
+        let own = dependence(&counts(&[(0, 0, 40), (1, 1, 40), (2, 2, 40)]), 999, 1).unwrap();
+        assert_eq!(own.test.p, 1.0 / 1000.0);
+        assert!(own.strength > 0.95, "{own:?}");
+        let same: Vec<_> = (0..40).flat_map(|query| (0..3).map(move |user| (query, user, 5))).collect();
+        let same = dependence(&counts(&same), 999, 1).unwrap();
+        assert!(same.test.p > 0.5 && same.strength < 0.05, "{same:?}");
+    }
+
+    #[test]
+    fn one_user_or_one_query_cannot_depend() {
+        assert_eq!(dependence(&counts(&[(0, 0, 5), (1, 0, 5)]), 99, 1), None);
+        assert_eq!(dependence(&counts(&[(0, 0, 5), (0, 1, 5)]), 99, 1), None);
+    }
+
+    #[test]
+    fn long_logs_are_sampled() {
+        let rows: Vec<_> = (0..500).flat_map(|query| (0..2).map(move |user| (query, user, 1_000_000))).collect();
+        let found = dependence(&counts(&rows), 99, 1).unwrap();
+        assert!((SESSIONS as u64..SESSIONS as u64 + 2 * SESSIONS_PER_QUERY).contains(&found.sessions), "{found:?}");
+    }
+}

@@ -1,0 +1,92 @@
+//! The tests for personalized bias, against simulated logs that have it and logs that do not.
+
+use super::dependence::dependence;
+use super::strata::differences;
+use super::{Bias, RelativeExamination};
+use crate::counts::Counts;
+use crate::data::{Dataset, Generator, Preset};
+use crate::propensity::{Examination, Propensities};
+use crate::simulate::{ShownLists, Simulation};
+
+const SEEDS: std::ops::Range<u64> = 0..20;
+
+fn data() -> Dataset {
+    Generator::preset(Preset::Tiny).queries(300, 10, 10).generate().unwrap().train
+}
+
+/// A log of production-like lists, and the θ behind it.
+fn log(data: &Dataset, simulation: Simulation) -> (Counts, Propensities) {
+    let scores: Vec<f32> = (0..data.len()).map(|row| (row * 7919 % 1009) as f32).collect();
+    let lists = [ShownLists::top(data, &scores, 10).unwrap()];
+    let simulator = simulation.prepare(data, &lists).unwrap();
+    (simulator.counts().unwrap(), simulator.propensities())
+}
+
+/// In how many of 20 logs both tests reject at .01.
+fn found(simulation: impl Fn(u64) -> Simulation) -> usize {
+    let data = data();
+    let has_bias = |seed: &u64| {
+        let (counts, _) = log(&data, simulation(*seed).seed(*seed));
+        let depend = dependence(&counts, 199, 1).is_some_and(|found| found.test.p < 0.01);
+        depend && differences(&counts, 199, 1).is_some_and(|found| found.test.p < 0.01)
+    };
+    SEEDS.filter(has_bias).count()
+}
+
+fn simulation() -> Simulation {
+    Simulation::new().sessions(20_000)
+}
+
+#[test]
+fn users_who_differ_in_queries_and_depth_are_found() {
+    assert!(found(|_| simulation()) >= 19);
+}
+
+#[test]
+fn users_who_differ_in_depth_only_are_no_bias() {
+    assert!(found(|_| simulation().personal_queries(false)) <= 1);
+}
+
+#[test]
+fn users_who_differ_in_queries_only_are_no_bias() {
+    assert!(found(|_| simulation().etas(vec![1.0; 10])) <= 1);
+}
+
+#[test]
+fn many_users_with_few_sessions_each_are_found_too() {
+    assert!(found(|_| simulation().users_per_cluster(30, 0.1)) >= 19);
+    assert!(found(|_| simulation().users_per_cluster(30, 0.1).personal_queries(false)) <= 1);
+    assert!(found(|_| simulation().etas(vec![1.0; 10]).users_per_cluster(30, 0.0)) <= 1);
+}
+
+/// The root mean squared relative bias of ips-pbm with the true θ, and queries' users as counted.
+fn true_bias(counts: &Counts, truth: &Propensities) -> f64 {
+    let examination = Examination::new(truth, counts).unwrap();
+    let (mut squares, mut shown) = (0.0, 0.0);
+    for users in counts.sessions.chunk_by(|a, b| a.query == b.query) {
+        let n: f64 = users.iter().map(|u| u.sessions as f64).sum();
+        for cell in counts.cells.iter().filter(|cell| cell.query == users[0].query) {
+            let k = cell.position;
+            let mean = users.iter().map(|u| u.sessions as f64 * examination.of(u.user, k)).sum::<f64>() / n;
+            squares += cell.impressions as f64 * (mean / examination.average_at(k) - 1.0).powi(2);
+            shown += cell.impressions as f64;
+        }
+    }
+    (squares / shown).sqrt()
+}
+
+#[test]
+fn the_size_of_the_bias_is_that_of_the_true_examination() {
+    // So many sessions per query that chance makes little of the users of a query.
+    let data = data();
+    let (counts, truth) = log(&data, simulation().sessions(1_000_000));
+    let expected = true_bias(&counts, &truth);
+    let estimated = Bias::of(&counts, &RelativeExamination::of(&counts)).typical;
+    assert!((estimated / expected - 1.0).abs() < 0.1, "{estimated} is not {expected}");
+    let (few, _) = log(&data, simulation());
+    let estimated = Bias::of(&few, &RelativeExamination::of(&few)).typical;
+    assert!((estimated / expected - 1.0).abs() < 0.25, "{estimated} is not {expected}");
+    let (alike, _) = log(&data, simulation().personal_queries(false));
+    let estimated = Bias::of(&alike, &RelativeExamination::of(&alike)).typical;
+    assert!(estimated < 0.1 * expected, "{estimated} where there is none");
+}

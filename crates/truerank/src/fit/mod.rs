@@ -1,0 +1,270 @@
+//! All the way from a log to a ranker: counts and features enter; θ, relevance, a ranker and what it achieves leave.
+//!
+//! [`Fit`] puts the stages together with defaults for people's own logs: personalized Regression-EM with shrinkage,
+//! smoothed user-aware weights, an MLP. Everything is judged on queries, or on a time, that training never saw: by clicks,
+//! and by human grades where there are any.
+
+mod folder;
+mod input;
+mod judge;
+mod outcome;
+mod page;
+mod ranker;
+mod validation;
+
+pub use folder::FitFolder;
+pub use input::{FitData, FitLog, SplitBy};
+pub use outcome::{FitOutcome, GradedResult, Judged, PartSizes, Training};
+pub use ranker::RankerForm;
+
+use crate::counts::Counts;
+use crate::data::Dataset;
+use crate::doctor::{Diagnosis, Doctor, Severity};
+use crate::evaluate::leakage;
+use crate::progress::Progress;
+use crate::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
+use crate::relevance::{Diagnostics, Estimation, Estimator, Prior, PriorKind, RelevancePredictor, Shrink, Smoothing};
+use crate::{Error, Result};
+
+/// The way from a log to a ranker.
+#[derive(Debug, Clone)]
+pub struct Fit {
+    propensities: Option<Propensities>,
+    em: Option<RegressionEm>,
+    form: Option<RelevanceForm>,
+    estimator: Estimator,
+    prior: PriorKind,
+    clip: Option<f64>,
+    shrink: Shrink,
+    model: Option<RankerForm>,
+    steps: Option<usize>,
+    standardise: Option<bool>,
+    doctor: Doctor,
+    max_grade: u8,
+    seed: u64,
+}
+
+impl Default for Fit {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Fit {
+    /// All defaults.
+    pub fn new() -> Self {
+        Fit {
+            propensities: None,
+            em: None,
+            form: None,
+            estimator: Estimator::UserAwareSmoothed(Smoothing::default()),
+            prior: PriorKind::None,
+            clip: None,
+            shrink: Shrink::None,
+            model: None,
+            steps: None,
+            standardise: None,
+            doctor: Doctor::new(),
+            max_grade: 4,
+            seed: 1,
+        }
+    }
+
+    /// Examination probabilities that are known. Default: none, they are estimated.
+    pub fn propensities(mut self, propensities: Propensities) -> Self {
+        self.propensities = Some(propensities);
+        self
+    }
+
+    /// How examination is estimated. Default: personalized Regression-EM as suits the number of users, with
+    /// [`relevance_form`](Fit::relevance_form).
+    pub fn examination(mut self, em: RegressionEm) -> Self {
+        self.em = Some(em);
+        self
+    }
+
+    /// What gives relevance while examination is estimated. Default: linear with features, a table without.
+    pub fn relevance_form(mut self, form: RelevanceForm) -> Self {
+        self.form = Some(form);
+        self
+    }
+
+    /// What turns clicks into relevance. Default: `user-aware-smoothed`.
+    pub fn estimator(mut self, estimator: Estimator) -> Self {
+        self.estimator = estimator;
+        self
+    }
+
+    /// What clicks correct, with `clip` or `shrink`. Default: none.
+    pub fn prior(mut self, prior: PriorKind) -> Self {
+        self.prior = prior;
+        self
+    }
+
+    /// The least exposure per session that a document is divided by. Default: not clipped.
+    pub fn clip(mut self, clip: Option<f64>) -> Self {
+        self.clip = clip;
+        self
+    }
+
+    /// How strongly weights are pulled toward the prior. Default: not at all.
+    pub fn shrink(mut self, shrink: Shrink) -> Self {
+        self.shrink = shrink;
+        self
+    }
+
+    /// The form of the ranker. Default: the paper's MLP, or [`RankerForm::LinearRaw`] on few features.
+    pub fn model(mut self, model: RankerForm) -> Self {
+        self.model = Some(model);
+        self
+    }
+
+    /// Training steps at most. Default: 1000, or 200 for a linear ranker.
+    pub fn steps(mut self, steps: usize) -> Self {
+        self.steps = Some(steps);
+        self
+    }
+
+    /// Whether a network's features are brought to one scale first. Default: where their scales differ a lot.
+    pub fn standardise(mut self, standardise: bool) -> Self {
+        self.standardise = Some(standardise);
+        self
+    }
+
+    /// How the log is examined before. Default: as [`Doctor::new`].
+    pub fn doctor(mut self, doctor: Doctor) -> Self {
+        self.doctor = doctor;
+        self
+    }
+
+    /// The largest grade of the scale, where there are grades. Default: 4.
+    pub fn max_grade(mut self, max_grade: u8) -> Self {
+        self.max_grade = max_grade;
+        self
+    }
+
+    /// The seed of everything that has chance in it, beside what [`doctor`](Fit::doctor) sets. Default: 1.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Goes all the way; each artefact is written into `folder`, where there is one, as soon as it is made.
+    ///
+    /// Without features there is no ranker: what is left are examination, relevance, and how well they predict clicks.
+    pub fn run(
+        &self,
+        log: &FitLog,
+        data: Option<&FitData>,
+        folder: Option<&FitFolder>,
+        progress: &dyn Progress,
+    ) -> Result<FitOutcome> {
+        self.check(data.is_some())?;
+        log.check()?;
+        let keep = |write: &dyn Fn(&FitFolder) -> Result<()>| folder.map_or(Ok(()), write);
+        let documents = data.map(|data| &data.documents);
+        let diagnosis = self.doctor.examine(&log.train, log.pages.as_ref(), documents, progress)?;
+        require_fit(&diagnosis)?;
+        keep(&|folder| folder.counts(log))?;
+        if let Some(data) = data.filter(|data| data.is_of_log) {
+            keep(&|folder| folder.documents(&data.documents))?;
+        }
+        let propensities = self.find_propensities(&log.train, documents, progress)?;
+        keep(&|folder| folder.propensities(&propensities))?;
+        let estimation = self.estimation(&log.train, &propensities, documents, progress)?;
+        let relevance = estimation.estimate(&log.train, &propensities)?;
+        let weights = Diagnostics::of(&log.train, &propensities, &estimation)?;
+        keep(&|folder| folder.relevance(&relevance))?;
+        let training = match data {
+            Some(data) => Some(self.train(log, &propensities, &relevance, data, progress)?),
+            None => None,
+        };
+        if let Some(training) = &training {
+            keep(&|folder| folder.ranker(&training.ranker))?;
+        }
+        progress.begin("judging", 1);
+        let judged = match (data, &training) {
+            (Some(data), Some(training)) => Some(self.judge(log, &propensities, data, training)?),
+            _ => None,
+        };
+        let clicks = self.predict_clicks(log, &propensities, &relevance, data, training.as_ref())?;
+        let outcome = FitOutcome {
+            split: log.split,
+            sizes: PartSizes::of(log),
+            shared_queries: leakage(&log.train, &log.held_out).queries.len(),
+            diagnosis,
+            propensities,
+            relevance,
+            weights,
+            training,
+            judged,
+            clicks,
+        };
+        keep(&|folder| folder.outcome(&outcome))?;
+        Ok(outcome)
+    }
+
+    /// What can be said before anything is estimated.
+    fn check(&self, has_features: bool) -> Result<()> {
+        let corrects = self.clip.is_some() || self.shrink != Shrink::None;
+        if self.prior != PriorKind::None && !corrects {
+            let finding = format!("prior {} changes nothing without clip or shrink; add --shrink auto", self.prior);
+            return Err(Error::parameter(finding));
+        }
+        if self.prior == PriorKind::Model && !has_features {
+            return Err(Error::parameter("a model's prior needs features, but there are none; use --prior mean"));
+        }
+        // Which prior it is does not matter for whether it fits the estimator.
+        let prior = if self.prior == PriorKind::None { Prior::None } else { Prior::Mean };
+        Estimation::new(self.estimator).prior(prior).clip(self.clip).shrink(self.shrink).check()
+    }
+
+    fn find_propensities(
+        &self,
+        counts: &Counts,
+        data: Option<&Dataset>,
+        progress: &dyn Progress,
+    ) -> Result<Propensities> {
+        if let Some(known) = &self.propensities {
+            return Ok(known.clone());
+        }
+        Ok(self.regression_em(counts.users.len(), data.is_some()).estimate(counts, data, progress)?.propensities)
+    }
+
+    fn regression_em(&self, users: usize, has_features: bool) -> RegressionEm {
+        if let Some(em) = &self.em {
+            return em.clone();
+        }
+        let usual = if has_features { RelevanceForm::Linear } else { RelevanceForm::Table };
+        let form = self.form.clone().unwrap_or(usual);
+        RegressionEm::new().users(EmUsers::suited_to(users)).relevance(form).seed(self.seed)
+    }
+
+    fn estimation(
+        &self,
+        counts: &Counts,
+        propensities: &Propensities,
+        data: Option<&Dataset>,
+        progress: &dyn Progress,
+    ) -> Result<Estimation> {
+        let prior = match (self.prior, data) {
+            (PriorKind::None, _) => Prior::None,
+            (PriorKind::Mean, _) => Prior::Mean,
+            (PriorKind::Model, Some(data)) => {
+                Prior::Model(RelevancePredictor::new().seed(self.seed).predict(counts, propensities, data, progress)?)
+            }
+            (PriorKind::Model, None) => Prior::Mean,
+        };
+        Ok(Estimation::new(self.estimator).prior(prior).clip(self.clip).shrink(self.shrink))
+    }
+}
+
+/// An error that says why not, where the log is not fit to learn from.
+fn require_fit(diagnosis: &Diagnosis) -> Result<()> {
+    if diagnosis.is_fit() {
+        return Ok(());
+    }
+    let problems = diagnosis.findings.iter().filter(|finding| finding.severity == Severity::Problem);
+    let reasons: Vec<String> = problems.map(|problem| format!("{} {}", problem.text, problem.help)).collect();
+    Err(Error::parameter(format!("this log is not fit to learn from: {}", reasons.join(" "))))
+}
