@@ -33,7 +33,7 @@ fn main() -> truerank::Result<()> {
     let paths: Vec<PathBuf> = arguments.iter().map(PathBuf::from).collect();
     for _ in 0..if is_once { 1 } else { 3 } {
         let start = Instant::now();
-        let (counts, summary) = count_files(&paths, &ReadOptions::new(), CountOptions::default(), &Silent)?;
+        let (counts, summary) = count_files(&paths, &ReadOptions::new(), &CountOptions::new(), &Silent)?;
         let seconds = start.elapsed().as_secs_f64();
         println!("{} rows, {seconds:.3} s, {} cells, {} sessions", summary.rows, counts.cells.len(), summary.sessions);
     }

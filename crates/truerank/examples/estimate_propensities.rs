@@ -36,7 +36,7 @@ fn main() -> Result<()> {
             if methods.is_empty() {
                 continue;
             }
-            let (counts, _) = count_log(&simulator.log(), CountOptions::default())?;
+            let (counts, _) = count_log(&simulator.log(), &CountOptions::new())?;
             for method in methods {
                 method.print(seed, &counts, &data, &simulator.propensities())?;
             }

@@ -87,6 +87,11 @@ impl Ids {
         }
     }
 
+    /// The column as text.
+    pub(crate) fn into_texts(mut self) -> Texts {
+        std::mem::take(self.make_texts())
+    }
+
     /// Text ids that all are integers in their usual spelling (`17`, not `017` or `+17`) as an integer column.
     ///
     /// For formats whose ids are integers by definition, such as the `qid` of SVMlight text.
@@ -130,6 +135,16 @@ pub struct Texts {
 }
 
 impl Texts {
+    /// None yet, with room for `count` of them with `bytes` in all.
+    pub(crate) fn with_capacity(count: usize, bytes: usize) -> Self {
+        Texts { bytes: String::with_capacity(bytes), ends: Vec::with_capacity(count) }
+    }
+
+    /// How many bytes they have in all.
+    pub(crate) fn byte_count(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// How many texts there are.
     pub fn len(&self) -> usize {
         self.ends.len()
@@ -253,6 +268,15 @@ impl Interner {
             Ids::Integers(values) => self.integer(values[index]),
             Ids::Texts(texts) => self.text(texts.get(index)),
         }
+    }
+
+    /// How much memory it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        let ids = match &self.ids {
+            Ids::Integers(values) => values.capacity() * size_of::<i64>(),
+            Ids::Texts(texts) => texts.bytes.capacity() + texts.ends.capacity() * size_of::<usize>(),
+        };
+        ids + self.table.allocation_size()
     }
 
     /// The ids numbered so far.

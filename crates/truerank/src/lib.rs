@@ -28,6 +28,7 @@ pub mod fit;
 pub mod ids;
 pub mod log;
 mod math;
+pub mod memory;
 mod named;
 pub mod network;
 pub mod progress;

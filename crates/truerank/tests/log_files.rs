@@ -12,7 +12,9 @@ use truerank::ids::{Ids, Texts};
 use truerank::log::{BadKind, Columns, Impression, Log, LogWriter, OnBadRow, ReadOptions, read_log, write_log};
 use truerank::progress::Silent;
 
-const PATTERNS: CountOptions = CountOptions { patterns: true };
+fn with_patterns() -> CountOptions {
+    CountOptions::new().patterns(true)
+}
 
 fn texts(names: impl IntoIterator<Item = String>) -> Ids {
     let mut texts = Texts::default();
@@ -137,7 +139,7 @@ fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
 }
 
 fn count(paths: &[PathBuf]) -> truerank::Result<Counts> {
-    count_files(paths, &ReadOptions::new(), PATTERNS, &Silent).map(|(counts, _)| counts)
+    count_files(paths, &ReadOptions::new(), &with_patterns(), &Silent).map(|(counts, _)| counts)
 }
 
 /// The log with all ids as text, as a text file has them.
@@ -152,7 +154,7 @@ proptest! {
 
     #[test]
     fn counting_equals_the_obvious_loop(log in logs()) {
-        let (counts, summary) = count_log(&log, PATTERNS).unwrap();
+        let (counts, summary) = count_log(&log, &with_patterns()).unwrap();
         prop_assert_eq!(found(&counts), expected(&log));
         assert_ordered(&counts);
         prop_assert_eq!(summary.rows, log.impressions.len() as u64);
@@ -179,14 +181,14 @@ proptest! {
             let divided = on_threads(threads, || bytes_of(&count(&parts).unwrap()));
             prop_assert!(divided == reference);
         }
-        let in_memory = bytes_of(&count_log(&shuffled, PATTERNS).unwrap().0);
+        let in_memory = bytes_of(&count_log(&shuffled, &with_patterns()).unwrap().0);
         prop_assert!(in_memory == reference);
     }
 
     #[test]
     fn every_form_gives_the_same_counts(log in logs()) {
         let folder = tempfile::tempdir().unwrap();
-        let text = count_log(&as_text(&log), PATTERNS).unwrap().0;
+        let text = count_log(&as_text(&log), &with_patterns()).unwrap().0;
         for name in ["a.csv", "a.tsv", "a.csv.gz", "a.tsv.zst"] {
             let path = folder.path().join(name);
             write_log(&log, &path).unwrap();
@@ -195,7 +197,7 @@ proptest! {
         let path = folder.path().join("a.parquet");
         write_log(&log, &path).unwrap();
         let counts = count(&[path]).unwrap();
-        prop_assert_eq!(&counts, &count_log(&log, PATTERNS).unwrap().0);
+        prop_assert_eq!(&counts, &count_log(&log, &with_patterns()).unwrap().0);
         let saved = folder.path().join("counts");
         counts.write(&saved).unwrap();
         prop_assert_eq!(Counts::read(&saved).unwrap(), counts);
@@ -266,7 +268,7 @@ fn many_row_groups_are_the_same_on_any_number_of_threads_and_calls() {
         assert_eq!(read.impressions.len(), log.impressions.len());
         let in_order = read.impressions.iter().zip(&log.impressions);
         assert!(in_order.into_iter().all(|(a, b)| a.session == b.session && a.position == b.position));
-        assert_eq!(count(&[path(1)]).unwrap().cells.len(), count_log(&log, PATTERNS).unwrap().0.cells.len());
+        assert_eq!(count(&[path(1)]).unwrap().cells.len(), count_log(&log, &with_patterns()).unwrap().0.cells.len());
     }
 }
 
@@ -347,7 +349,7 @@ fn contradictions_are_named_at_the_row_that_brings_them_in() {
     let ids = Ids::numbered(3);
     let impressions = vec![row(5, 0, 0, 0, 1), row(5, 0, 1, 0, 1), row(5, 0, 0, 1, 1), row(5, 0, 0, 0, 2)];
     let log = Log { users: ids.clone(), queries: ids.clone(), docs: ids, impressions };
-    let error = count_log(&log, PATTERNS).unwrap_err().to_string();
+    let error = count_log(&log, &with_patterns()).unwrap_err().to_string();
     assert!(error.starts_with("doc '1' appears twice in session '5' of query '1'"), "{error}");
     let path = folder.path().join("a.parquet");
     write_log(&log, &path).unwrap();
@@ -360,7 +362,7 @@ fn documents_may_share_a_position_and_sessions_may_span_queries() {
     let ids = Ids::numbered(2);
     let impressions = vec![row(5, 0, 0, 0, 1), row(5, 0, 0, 1, 1), row(5, 1, 1, 0, 1)];
     let log = Log { users: ids.clone(), queries: ids.clone(), docs: ids, impressions };
-    let (counts, summary) = count_log(&log, PATTERNS).unwrap();
+    let (counts, summary) = count_log(&log, &with_patterns()).unwrap();
     assert_eq!((counts.cells.len(), summary.sessions), (3, 2));
 }
 
@@ -372,7 +374,10 @@ fn numbers_without_an_id_are_refused() {
         queries: Ids::numbered(1),
         docs: Ids::numbered(2),
     };
-    assert_eq!(count_log(&log, PATTERNS).unwrap_err().to_string(), "doc number 9 has no id: there are 2 of them");
+    assert_eq!(
+        count_log(&log, &with_patterns()).unwrap_err().to_string(),
+        "doc number 9 has no id: there are 2 of them"
+    );
 }
 
 #[test]
@@ -417,7 +422,7 @@ fn bad_rows_of_parquet_are_refused_or_left_out_alone() {
     let error = count(&paths).unwrap_err().to_string();
     assert!(error.ends_with("a.parquet: row 3: position is 0.5, but positions are whole numbers from 1"), "{error}");
     let options = ReadOptions::new().on_bad_row(OnBadRow::Quarantine(kept.clone()));
-    let (counts, summary) = count_files(&paths, &options, PATTERNS, &Silent).unwrap();
+    let (counts, summary) = count_files(&paths, &options, &with_patterns(), &Silent).unwrap();
     assert_eq!((summary.rows, counts.click_count(), summary.sessions), (3, 1, 2));
     // A user who stands in bad rows only is none.
     assert_eq!((counts.users.len(), summary.bad_rows.count), (2, 4));
@@ -433,7 +438,7 @@ fn pages_are_described_while_they_are_counted() {
     let impressions =
         vec![row(5, 0, 0, 0, 1), row(5, 0, 0, 1, 3), row(6, 0, 0, 2, 2), row(5, 1, 1, 0, 1), row(5, 1, 1, 1, 1)];
     let log = Log { users: ids.clone(), queries: ids.clone(), docs: ids, impressions };
-    let pages = count_log(&log, PATTERNS).unwrap().1.pages;
+    let pages = count_log(&log, &with_patterns()).unwrap().1.pages;
     assert_eq!((pages.pages, pages.longest, pages.shown, pages.without_clicks), (3, 2, 5, 3));
     assert_eq!((pages.with_gaps, pages.not_from_one, pages.with_shared_positions, pages.of_one_doc), (1, 1, 1, 1));
 }
@@ -442,7 +447,7 @@ fn pages_are_described_while_they_are_counted() {
 fn damaged_counts_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("counts");
-    let (counts, _) = count_log(&many(50), PATTERNS).unwrap();
+    let (counts, _) = count_log(&many(50), &with_patterns()).unwrap();
     let refusal = |counts: &Counts| {
         counts.write(&target).unwrap();
         Counts::read(&target).unwrap_err().to_string()
@@ -482,7 +487,8 @@ fn a_real_log_is_counted() {
     for (field, name) in [("session", "serp"), ("position", "rank"), ("click", "clicked")] {
         columns.map(field, name).unwrap();
     }
-    let (counts, summary) = count_files(&[path], &ReadOptions::new().columns(columns), PATTERNS, &Silent).unwrap();
+    let (counts, summary) =
+        count_files(&[path], &ReadOptions::new().columns(columns), &with_patterns(), &Silent).unwrap();
     assert_eq!((summary.sessions, summary.rows, counts.click_count()), (410, 10_088, 2_646));
     assert_eq!(counts.users.len(), 61);
     let at = |position| counts.cells.iter().filter(move |cell| cell.position == position);

@@ -8,6 +8,7 @@ use truerank::counts::{CountOptions, LogSummary, is_counts_file};
 use truerank::files::check_folder;
 
 use super::log_arguments::LogArguments;
+use super::memory::MemoryArguments;
 use crate::output::{Table, print, print_json, thousands};
 use crate::progress::Shown;
 
@@ -24,6 +25,7 @@ Examples:
   truerank count clicks.parquet --patterns -o counts/      (for the PRS loss)
   truerank count 'logs/*.csv.gz' --column user=client_id -o counts/
   truerank count searches.jsonl --column session=user+search -o counts/
+  truerank count logs/ --memory 4GiB -o counts/            (the rest goes to disk)
   truerank count logs/ --from 2024-03-01 --on-bad-row skip -o counts/
   zcat clicks.gz | truerank count - --format tsv -o counts/")]
 pub struct Count {
@@ -33,6 +35,9 @@ pub struct Count {
     /// Also count which clicks occur together; the PRS loss needs it
     #[arg(long)]
     patterns: bool,
+
+    #[command(flatten)]
+    memory: MemoryArguments,
 
     /// Print the totals as JSON
     #[arg(long)]
@@ -48,23 +53,19 @@ impl Count {
         self.log.keep_bad_rows_beside(&self.output);
         self.log.options()?;
         check_folder(&self.output, is_counts_file)?;
-        let (counts, summary) = self.log.count(CountOptions { patterns: self.patterns }, progress)?;
-        counts.write(&self.output)?;
+        let what = self.memory.bound(CountOptions::new().patterns(self.patterns));
+        let (counted, summary) = self.log.count_into(&self.output, &what, progress)?;
         progress.finish();
-        let clicks: u64 = counts.cells.iter().map(|cell| cell.clicks).sum();
-        // A document counts once for each query it was shown for: ids are often unique within a query only.
-        let documents = counts.shown_count();
-        let patterns = counts.patterns.as_ref().map(|patterns| patterns.patterns.len() as u64);
         let mut totals = vec![
-            ("impressions", summary.rows),
-            ("clicks", clicks),
-            ("sessions", summary.sessions),
-            ("queries", counts.queries.len() as u64),
-            ("documents", documents as u64),
-            ("users", counts.users.len() as u64),
-            ("cells", counts.cells.len() as u64),
+            ("impressions", counted.impressions),
+            ("clicks", counted.clicks),
+            ("sessions", counted.sessions),
+            ("queries", counted.queries),
+            ("documents", counted.shown),
+            ("users", counted.users),
+            ("cells", counted.cells),
         ];
-        totals.extend(patterns.map(|count| ("patterns", count)));
+        totals.extend(counted.patterns.map(|count| ("patterns", count)));
         let left_out = Some(summary.bad_rows.count).filter(|&count| count > 0 || self.json);
         totals.extend(left_out.map(|count| ("rows left out", count)));
         if self.json {

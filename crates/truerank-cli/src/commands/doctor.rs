@@ -89,7 +89,7 @@ impl Doctor {
         if let Some(folder) = self.log.counts_folder() {
             return Ok((Counts::read(folder)?, None));
         }
-        let (counts, summary) = self.log.count(CountOptions::default(), progress)?;
+        let (counts, summary) = self.log.count(&CountOptions::new(), progress)?;
         Ok((counts, Some(summary)))
     }
 }

@@ -197,7 +197,7 @@ impl Fit {
     fn read_log(&self, progress: &Shown) -> Result<FitLog> {
         let options = self.log.options()?;
         if self.split == SplitBy::Query {
-            let (counts, summary) = self.log.count(CountOptions::default(), progress)?;
+            let (counts, summary) = self.log.count(&CountOptions::new(), progress)?;
             let log = FitLog::by_queries(&counts, self.held_out, self.seed)?;
             return Ok(log.pages(summary.pages));
         }

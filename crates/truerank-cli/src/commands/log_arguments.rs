@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use truerank::counts::{CountOptions, Counts, LogSummary, count_files, count_log};
+use truerank::counts::{CountOptions, CountTotals, Counts, LogSummary, count_files, count_files_into, count_log};
 use truerank::log::{ClickList, Columns, LogFormat, OnBadRow, ReadOptions, Time, UbiOptions, read_ubi};
 use truerank::progress::Progress;
 
@@ -109,7 +109,7 @@ impl LogArguments {
     }
 
     /// Counts the logs, and says what should be known of them.
-    pub fn count(&self, what: CountOptions, progress: &Shown) -> Result<(Counts, LogSummary)> {
+    pub fn count(&self, what: &CountOptions, progress: &Shown) -> Result<(Counts, LogSummary)> {
         let (counts, summary) = match self.is_ubi() {
             true => self.count_ubi(what, progress)?,
             false => count_files(&self.logs, &self.options()?, what, progress)?,
@@ -118,12 +118,30 @@ impl LogArguments {
         Ok((counts, summary))
     }
 
+    /// Counts the logs into a folder, and says what should be known of them.
+    pub fn count_into(
+        &self,
+        folder: &Path,
+        what: &CountOptions,
+        progress: &Shown,
+    ) -> Result<(CountTotals, LogSummary)> {
+        let (totals, summary) = match self.is_ubi() {
+            true => {
+                let (counts, summary) = self.count_ubi(what, progress)?;
+                (counts.write(folder)?, summary)
+            }
+            false => count_files_into(folder, &self.logs, &self.options()?, what, progress)?,
+        };
+        summary.remarks().iter().for_each(|remark| progress.say(remark));
+        Ok((totals, summary))
+    }
+
     /// Whether queries and events of OpenSearch are read instead of a log.
     pub fn is_ubi(&self) -> bool {
         !self.ubi_queries.is_empty()
     }
 
-    fn count_ubi(&self, what: CountOptions, progress: &Shown) -> Result<(Counts, LogSummary)> {
+    fn count_ubi(&self, what: &CountOptions, progress: &Shown) -> Result<(Counts, LogSummary)> {
         let mut options = UbiOptions::new();
         if !self.ubi_click.is_empty() {
             options = options.clicks(self.ubi_click.clone());
@@ -140,7 +158,7 @@ impl LogArguments {
 
     /// Counts the logs with other options than the arguments'.
     pub fn count_with(&self, options: &ReadOptions, progress: &Shown) -> Result<(Counts, LogSummary)> {
-        Ok(count_files(&self.logs, options, CountOptions::default(), progress)?)
+        Ok(count_files(&self.logs, options, &CountOptions::new(), progress)?)
     }
 
     /// The logs in a few words.

@@ -15,6 +15,7 @@ mod findings;
 pub mod fit;
 pub mod generate;
 mod log_arguments;
+mod memory;
 pub mod predict_clicks;
 pub mod propensity;
 mod propensity_report;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
+use super::numbering::AllNames;
 use crate::ids::Ids;
 use crate::log::{
     BadKind, BadRow, BadRowsWriter, Fault, IdColumn, Piece, ReadOptions, Rows, STDIN, for_each_rows_in_order, shown,
@@ -46,13 +47,13 @@ pub(super) enum ConflictKind {
 }
 
 impl NamedConflict {
-    pub fn new(conflict: &Conflict, users: &Ids, queries: &Ids, docs: &Ids) -> Self {
+    pub fn new(conflict: &Conflict, names: &AllNames) -> Self {
         let name = |ids: &Ids, number: u32| ids.name(number as usize).into_owned();
         let kind = match conflict.kind {
-            Clash::Users(a, b) => ConflictKind::Users(name(users, a), name(users, b)),
-            Clash::Doc(doc, position) => ConflictKind::Doc(name(docs, doc), position),
+            Clash::Users(a, b) => ConflictKind::Users(name(&names.users, a), name(&names.users, b)),
+            Clash::Doc(doc, position) => ConflictKind::Doc(name(&names.docs, doc), position),
         };
-        NamedConflict { session: conflict.session, query: name(queries, conflict.query), kind }
+        NamedConflict { session: conflict.session, query: name(&names.queries, conflict.query), kind }
     }
 
     /// The message, with the session's own text where it is known.
@@ -147,6 +148,7 @@ fn search_files(
                 take(BadRow { place, fault, raw: trace.raw.clone() });
             }
         }
+        Ok(())
     })?;
     Ok(())
 }

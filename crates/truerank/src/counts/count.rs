@@ -1,60 +1,151 @@
 //! Counts log files and logs in memory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::conflict::{locate, report};
+use super::counted::Counted;
 use super::counter::Counter;
+use super::folder::is_counts_file;
 use super::model::Counts;
-use super::summary::LogSummary;
-use crate::log::{BadKind, Log, ReadOptions, for_each_rows};
+use super::partition::Stop;
+use super::summary::{CountTotals, LogSummary};
+use super::writer::{FolderWriter, Names};
+use crate::files::write_folder;
+use crate::log::{BadKind, BadRowsWriter, Log, ReadOptions, Reading, for_each_rows};
+use crate::memory::Memory;
 use crate::progress::Progress;
 use crate::{Error, Result};
 
-/// What to count beside cells and sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// What to count beside cells and sessions, and how much memory that may take.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CountOptions {
+    patterns: bool,
+    memory: Option<Memory>,
+    temporary: Option<PathBuf>,
+}
+
+impl CountOptions {
+    /// Cells and sessions, all in memory.
+    pub fn new() -> Self {
+        CountOptions::default()
+    }
+
     /// Whether to count click patterns. Default: no.
-    pub patterns: bool,
+    pub fn patterns(mut self, patterns: bool) -> Self {
+        self.patterns = patterns;
+        self
+    }
+
+    /// How much memory to hold; the rest goes to a temporary file. Default: no bound.
+    pub fn memory(mut self, memory: Memory) -> Self {
+        self.memory = Some(memory);
+        self
+    }
+
+    /// The folder on whose disk the temporary file is. Default: that of the counts, or the system's for such files.
+    pub fn temporary(mut self, folder: PathBuf) -> Self {
+        self.temporary = Some(folder);
+        self
+    }
+
+    fn counter(&self, beside: Option<&Path>) -> Result<Counter> {
+        let counter = Counter::new().patterns(self.patterns);
+        let Some(memory) = self.memory else { return Ok(counter) };
+        match self.temporary.as_deref().or(beside) {
+            Some(folder) => counter.bounded(memory, folder),
+            None => counter.bounded(memory, &std::env::temp_dir()),
+        }
+    }
 }
 
 /// Counts the impressions in log files, in one pass on all threads.
 ///
 /// `paths` may be patterns (`logs/*.csv`), folders, and `-` for standard input. Several files are one log: their ids
-/// meet by their text. See [`Counter`] for what is a session.
+/// meet by their text. See [`Counter`] for what is a session. The counts are held in memory whatever the options say of
+/// it; [`count_files_into`] holds neither the log nor its counts.
 pub fn count_files(
     paths: &[PathBuf],
     options: &ReadOptions,
-    what: CountOptions,
+    what: &CountOptions,
     progress: &dyn Progress,
 ) -> Result<(Counts, LogSummary)> {
-    let counter = Counter::new().patterns(what.patterns).reading(options);
+    let (counted, summary) = count(paths, options, what.counter(None)?, progress)?;
+    Ok((counted.into_counts()?, summary))
+}
+
+/// Counts log files as [`count_files`] does, into a folder that appears only when it is complete and replaces an older
+/// one whole. The bytes are those of [`Counts::write`], whatever the memory.
+pub fn count_files_into(
+    folder: &Path,
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    what: &CountOptions,
+    progress: &dyn Progress,
+) -> Result<(CountTotals, LogSummary)> {
+    let beside = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (counted, summary) = count(paths, options, what.counter(Some(beside))?, progress)?;
+    progress.begin("writing counts", summary.pages.shown);
+    let totals = write_folder(folder, is_counts_file, |folder| write(counted, folder, progress))?;
+    Ok((totals, summary))
+}
+
+fn write(mut counted: Counted, folder: &Path, progress: &dyn Progress) -> Result<CountTotals> {
+    let names = std::mem::take(&mut counted.names);
+    let names = Names { queries: &names.queries, docs: &names.docs, users: &names.users };
+    let mut writer = FolderWriter::create(folder, names, counted.has_patterns)?;
+    counted.for_each_batch(|batch| {
+        writer.push_cells(&batch.cells)?;
+        writer.push_sessions(&batch.sessions)?;
+        writer.push_patterns(&batch.patterns)?;
+        progress.advance(batch.cells.iter().map(|cell| cell.impressions).sum());
+        Ok(())
+    })?;
+    writer.finish()
+}
+
+/// Reads and counts.
+fn count(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    counter: Counter,
+    progress: &dyn Progress,
+) -> Result<(Counted, LogSummary)> {
+    let counter = counter.reading(options);
     let reading = for_each_rows(paths, options, progress, |piece| counter.add_rows(piece.rows))?;
     let rows = counter.rows();
     progress.begin("counting", rows);
-    let counted = counter.count().map_err(|conflict| locate(&reading.files, options, &conflict))?;
-    let mut bad = reading.bad;
-    let left_out =
-        [(BadKind::RepeatedDoc, counted.pages.repeated_docs_dropped), (BadKind::TwoUsers, counted.of_two_users)];
-    report(&reading.files, options, &counted.conflicts, &mut bad, left_out)?;
+    let counted = counter.count().map_err(|stop| match stop {
+        Stop::Conflict(conflict) => locate(&reading.files, options, &conflict),
+        Stop::Error(error) => error,
+    })?;
     progress.advance(rows);
-    check_clicks(&reading.files, &counted.counts)?;
-    let summary = LogSummary {
-        rows: rows - counted.outside - left_out.iter().map(|(_, count)| count).sum::<u64>(),
+    let summary = summarize(&counted, reading, options, rows)?;
+    Ok((counted, summary))
+}
+
+/// Tells rows that were left out, and checks that the rest is a log of impressions.
+fn summarize(counted: &Counted, reading: Reading, options: &ReadOptions, rows: u64) -> Result<LogSummary> {
+    let found = &counted.summary;
+    let mut bad: BadRowsWriter = reading.bad;
+    let left_out = [(BadKind::RepeatedDoc, found.pages.repeated_docs_dropped), (BadKind::TwoUsers, found.of_two_users)];
+    report(&reading.files, options, &found.conflicts, &mut bad, left_out)?;
+    check_clicks(&reading.files, found.clicks, found.pages.shown)?;
+    Ok(LogSummary {
+        rows: rows - found.outside - left_out.iter().map(|(_, count)| count).sum::<u64>(),
         files: reading.files.len() as u64,
-        sessions: counted.counts.session_count(),
+        sessions: found.pages.pages,
         bad_rows: bad.finish()?,
-        rows_outside: counted.outside,
+        rows_outside: found.outside,
         columns: reading.columns,
         anonymous: reading.anonymous,
-        pages: counted.pages,
+        pages: found.pages,
+        spooled: counted.spooled(),
         notes: reading.notes,
-    };
-    Ok((counted.counts, summary))
+    })
 }
 
 /// A log in which all is clicked is a log of clicks, and one in which nothing is left has nothing to say.
-fn check_clicks(files: &[PathBuf], counts: &Counts) -> Result<()> {
-    let (clicks, impressions) = (counts.click_count(), counts.impression_count());
+fn check_clicks(files: &[PathBuf], clicks: u64, impressions: u64) -> Result<()> {
     if impressions == 0 {
         return Err(Error::input(&files[0], "has no result page in the time that is asked for, or all are left out"));
     }
@@ -67,11 +158,14 @@ fn check_clicks(files: &[PathBuf], counts: &Counts) -> Result<()> {
 }
 
 /// Counts a log in memory.
-pub fn count_log(log: &Log, options: CountOptions) -> Result<(Counts, LogSummary)> {
-    let counter = Counter::new().patterns(options.patterns);
+pub fn count_log(log: &Log, options: &CountOptions) -> Result<(Counts, LogSummary)> {
+    let counter = options.counter(None)?;
     counter.add(log.block())?;
     let rows = counter.rows();
-    let counted = counter.count().map_err(|conflict| Error::parameter(conflict.describe(None)))?;
-    let sessions = counted.counts.session_count();
-    Ok((counted.counts, LogSummary { rows, sessions, pages: counted.pages, ..LogSummary::default() }))
+    let counted = counter.count().map_err(|stop| match stop {
+        Stop::Conflict(conflict) => Error::parameter(conflict.describe(None)),
+        Stop::Error(error) => error,
+    })?;
+    let pages = counted.summary.pages;
+    Ok((counted.into_counts()?, LogSummary { rows, sessions: pages.pages, pages, ..LogSummary::default() }))
 }

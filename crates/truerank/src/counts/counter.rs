@@ -2,27 +2,32 @@
 //! counted by itself.
 //!
 //! All rows of a query lie in one partition, so a partition needs nothing but its own rows and the numbers of the ids.
+//! Rows, and then the counts of partitions, are held in memory as long as they may be, and on disk from then on.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use super::assemble::assemble;
-use super::compact::compact;
 use super::conflict::{Conflict, NamedConflict};
+use super::counted::{Counted, PartSummary};
+use super::merge::{RunWriter, SortedRun};
 use super::model::Counts;
-use super::numbering::{Numbers, SharedIds};
-use super::partition::{Part, Rules, count_partition};
-use super::summary::PageSummary;
+use super::numbering::{AllIds, AllNumbers};
+use super::partition::{Part, Rules, Stop, count_partition};
+use super::pieces::{PARTITIONS, Piece, SplitBy, Stored, scatter, split};
+use super::store::Store;
+use super::used::UsedIds;
 use crate::ids::Ids;
-use crate::log::{Block, IdColumn, OTHER, ReadOptions, Rows};
+use crate::log::{Block, IdColumn, ReadOptions, Rows};
+use crate::memory::Memory;
 use crate::{Error, Result};
 
-/// Enough to keep many cores busy and each partition's sorting in cache.
-const PARTITIONS: usize = 64;
 /// Rows of a block that are scattered at a time.
 const ROWS: usize = 1 << 18;
+/// Bytes that counting takes for each byte of rows.
+const WORK: usize = 4;
 
 /// Counts impressions.
 ///
@@ -48,57 +53,10 @@ const ROWS: usize = 1 << 18;
 #[derive(Default)]
 pub struct Counter {
     rules: Rules,
-    users: SharedIds,
-    queries: SharedIds,
-    docs: SharedIds,
-    partitions: Mutex<Vec<Vec<Piece>>>,
+    ids: AllIds,
+    partitions: Mutex<Vec<Vec<Stored>>>,
     rows: AtomicU64,
-}
-
-/// Consecutive rows of one result page, as they came: most logs keep pages together, and then only pages are sorted.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Run {
-    pub session: u64,
-    pub query: u32,
-    pub user: u32,
-    /// Where its rows end in the piece; they start where those of the run before it end.
-    pub end: u32,
-}
-
-/// What is left of a row beside its run.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
-    pub doc: u32,
-    /// Twice the position, plus one for a click.
-    pub shown: u32,
-}
-
-/// Rows of one partition from one block.
-#[derive(Debug, Default)]
-pub(super) struct Piece {
-    pub runs: Vec<Run>,
-    pub rows: Vec<Row>,
-    /// The earliest time of each run; empty where times do not matter.
-    pub times: Vec<i64>,
-}
-
-/// Counts, and what was seen on the way.
-pub(super) struct Counted {
-    pub counts: Counts,
-    pub pages: PageSummary,
-    /// Rows on pages outside of the time that is asked for.
-    pub outside: u64,
-    /// Contradictions that were settled by leaving rows out, sorted.
-    pub conflicts: Vec<NamedConflict>,
-    /// Rows that were left out on pages of two users.
-    pub of_two_users: u64,
-}
-
-/// The numbers of all ids.
-pub(super) struct AllNumbers {
-    pub users: Numbers,
-    pub queries: Numbers,
-    pub docs: Numbers,
+    store: Store,
 }
 
 impl Counter {
@@ -121,6 +79,13 @@ impl Counter {
         self
     }
 
+    /// Holds at most about `memory`, ids included; the rest goes to a file without a name on the disk of `folder`.
+    /// Default: all is held.
+    pub fn bounded(mut self, memory: Memory, folder: &Path) -> Result<Self> {
+        self.store = Store::bounded(memory, folder)?;
+        Ok(self)
+    }
+
     /// How many impressions were added.
     pub fn rows(&self) -> u64 {
         self.rows.load(Ordering::Relaxed)
@@ -128,60 +93,104 @@ impl Counter {
 
     /// Adds impressions; their numbers must lie within the block's ids, and positions count from 1.
     pub fn add(&self, block: Block<'_>) -> Result<()> {
-        block.impressions.par_chunks(ROWS).try_for_each(|impressions| {
-            self.add_rows(rows_of(&Block { impressions, ..block })?);
-            Ok(())
-        })
+        block
+            .impressions
+            .par_chunks(ROWS)
+            .try_for_each(|impressions| self.add_rows(rows_of(&Block { impressions, ..block })?))
     }
 
     /// Adds rows as readers give them.
-    pub(crate) fn add_rows(&self, mut rows: Rows) {
-        self.users.absorb(&mut rows.users);
-        self.queries.absorb(&mut rows.queries);
-        self.docs.absorb(&mut rows.docs);
+    pub(crate) fn add_rows(&self, mut rows: Rows) -> Result<()> {
+        self.ids.users.absorb(&mut rows.users);
+        self.ids.queries.absorb(&mut rows.queries);
+        self.ids.docs.absorb(&mut rows.docs);
+        self.ids.check_room()?;
+        let ids = self.ids.bytes();
+        self.store.check_ids(ids)?;
         self.rows.fetch_add(rows.len() as u64, Ordering::Relaxed);
-        let pieces = scatter(&rows);
+        let pieces = Stored::put_all(scatter(&rows), &self.store, ids)?;
         let mut partitions = self.partitions.lock().unwrap_or_else(PoisonError::into_inner);
         partitions.resize_with(PARTITIONS, Vec::new);
         for (partition, piece) in partitions.iter_mut().zip(pieces) {
             partition.push(piece);
         }
+        Ok(())
     }
 
     /// The counts of all that was added.
     pub fn finish(self) -> Result<Counts> {
-        self.count().map(|counted| counted.counts).map_err(|conflict| Error::parameter(conflict.describe(None)))
+        match self.count() {
+            Ok(counted) => counted.into_counts(),
+            Err(Stop::Conflict(conflict)) => Err(Error::parameter(conflict.describe(None))),
+            Err(Stop::Error(error)) => Err(error),
+        }
     }
 
     /// The counts, or what contradicts itself in the log.
-    pub(super) fn count(self) -> Result<Counted, NamedConflict> {
-        let ((users, user_numbers), ((queries, query_numbers), (docs, doc_numbers))) = rayon::join(
-            || self.users.into_numbers(),
-            || rayon::join(|| self.queries.into_numbers(), || self.docs.into_numbers()),
-        );
-        let numbers = AllNumbers { users: user_numbers, queries: query_numbers, docs: doc_numbers };
+    pub(super) fn count(self) -> Result<Counted, Stop<NamedConflict>> {
+        let ids = self.ids.bytes();
+        let (names, numbers) = self.ids.into_numbers();
+        let used = self.rules.leaves_out().then(|| UsedIds::none_of(&names));
+        let work = Work { numbers, rules: self.rules, used, ids, store: self.store };
         let partitions = self.partitions.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let rules = &self.rules;
-        let parts: Vec<Result<Part, Conflict>> =
-            partitions.into_par_iter().with_max_len(1).map(|pieces| count_partition(pieces, &numbers, rules)).collect();
-        // The first in the order of the ids, so that the message does not depend on the order of rows.
-        if let Some(conflict) = parts.iter().filter_map(|part| part.as_ref().err()).min() {
-            return Err(NamedConflict::new(conflict, &users, &queries, &docs));
-        }
-        let parts: Vec<Part> = parts.into_iter().flatten().collect();
-        let pages = parts.iter().map(|part| part.pages).fold(PageSummary::default(), PageSummary::merge);
-        let outside = parts.iter().map(|part| part.outside).sum();
-        let of_two_users = parts.iter().map(|part| part.of_two_users).sum();
-        let mut conflicts: Vec<Conflict> = parts.iter().flat_map(|part| part.conflicts.iter().copied()).collect();
-        conflicts.sort_unstable();
-        let named = conflicts.iter().map(|conflict| NamedConflict::new(conflict, &users, &queries, &docs)).collect();
-        let (cells, sessions, patterns) = assemble(parts, queries.len(), rules.patterns);
-        let mut counts = Counts { queries, docs, users, cells, sessions, patterns };
-        if outside + of_two_users > 0 {
-            compact(&mut counts);
-        }
-        Ok(Counted { counts, pages, outside, conflicts: named, of_two_users })
+        let parts: Vec<Result<Vec<(Part, SortedRun)>, Stop>> =
+            partitions.into_par_iter().with_max_len(1).map(|pieces| work.count(pieces, &SPLITS)).collect();
+        let (parts, runs) = all_or_first(parts).map_err(|stop| stop.named(&names))?.into_iter().flatten().unzip();
+        let named = |conflict: &Conflict| NamedConflict::new(conflict, &names);
+        let summary = PartSummary::of(parts, named);
+        let used = work.used.filter(|_| summary.outside + summary.of_two_users > 0);
+        Ok(Counted::new(names, used, work.rules.patterns, runs, work.store, summary))
     }
+}
+
+/// How a partition that is too large is split: by query, and where that does not help by page.
+const SPLITS: [SplitBy; 2] = [SplitBy::Query, SplitBy::Page];
+
+/// What counting a partition needs.
+struct Work {
+    numbers: AllNumbers,
+    rules: Rules,
+    used: Option<UsedIds>,
+    /// Bytes of ids.
+    ids: u64,
+    store: Store,
+}
+
+impl Work {
+    /// Counts a partition, in parts where it is too large for the memory of one thread.
+    fn count(&self, pieces: Vec<Stored>, splits: &[SplitBy]) -> Result<Vec<(Part, SortedRun)>, Stop> {
+        let size: usize = pieces.iter().map(Stored::size).sum();
+        let most = (self.store.working() / WORK).max(1);
+        if let [by, splits @ ..] = splits
+            && size > most
+        {
+            let parts = split(pieces, size.div_ceil(most) + 1, *by, &self.store, self.ids)?;
+            let counted = parts.into_iter().map(|pieces| self.count(pieces, splits)).collect();
+            return all_or_first(counted).map(|parts| parts.into_iter().flatten().collect());
+        }
+        let pieces = pieces.into_iter().map(|piece| piece.fetch(&self.store)).collect::<Result<Vec<Piece>>>()?;
+        let mut run = RunWriter::new(&self.store, self.ids, self.used.as_ref());
+        let part = count_partition(&pieces, &self.numbers, &self.rules, &mut run)?;
+        Ok(vec![(part, run.finish()?)])
+    }
+}
+
+/// All results, or the first reason to stop in the order of ids, so that it does not depend on the order of rows.
+fn all_or_first<T>(parts: Vec<Result<T, Stop>>) -> Result<Vec<T>, Stop> {
+    let mut all = Vec::with_capacity(parts.len());
+    let mut first = None;
+    for part in parts {
+        match part {
+            Ok(part) => all.push(part),
+            Err(stop) => {
+                first = Some(match first {
+                    Some(first) => Stop::first(first, stop),
+                    None => stop,
+                })
+            }
+        }
+    }
+    first.map_or(Ok(all), Err)
 }
 
 /// The rows of a block, ids as codes.
@@ -241,34 +250,4 @@ impl<'a> Codes<'a> {
             }
         }
     }
-}
-
-/// Rows by partition, as runs.
-fn scatter(rows: &Rows) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = (0..PARTITIONS).map(|_| Piece::default()).collect();
-    let users = &rows.users.codes;
-    let queries = &rows.queries.codes;
-    let mut start = 0;
-    while start < rows.len() {
-        let (session, query, user) = (rows.sessions[start], queries[start], users[start]);
-        let same = |&i: &usize| rows.sessions[i] == session && queries[i] == query && users[i] == user;
-        let end = start + 1 + (start + 1..rows.len()).take_while(same).count();
-        let piece = &mut pieces[partition(query)];
-        piece.rows.extend(
-            (start..end)
-                .map(|i| Row { doc: rows.docs.codes[i], shown: rows.positions[i] << 1 | u32::from(rows.clicks[i]) }),
-        );
-        piece.runs.push(Run { session, query, user, end: piece.rows.len() as u32 });
-        if let Some(times) = rows.times.get(start..end) {
-            piece.times.extend(times.iter().min());
-        }
-        start = end;
-    }
-    pieces
-}
-
-/// The partition of a query, by the upper bits of a multiplicative hash of its code.
-fn partition(query: u32) -> usize {
-    const { assert!(PARTITIONS.is_power_of_two() && OTHER.is_power_of_two()) };
-    (query.wrapping_mul(0x9e37_79b1) >> (32 - PARTITIONS.trailing_zeros())) as usize
 }

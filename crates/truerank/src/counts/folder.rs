@@ -2,32 +2,26 @@
 
 use std::cmp::Ordering;
 use std::path::Path;
-use std::sync::Arc;
 
-use arrow_array::builder::{Int8Builder, Int32Builder, Int64Builder, ListBuilder, StringBuilder};
+use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, Int32Array, Int64Array};
-use arrow_schema::{DataType, Field, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
+use super::summary::CountTotals;
 use crate::error::Place;
-use crate::files::table::{Columns, FileType, TableReader, ids_array, ids_field, integers, properties};
-use crate::files::{AtomicFile, GroupWriter, write_folder};
-use crate::ids::{Ids, Interner};
+use crate::files::table::{Columns, FileType, TableReader, integers};
+use crate::ids::Interner;
 use crate::{Error, Result};
 
-const COUNTS: FileType = FileType { name: "truerank/counts", version: 1 };
-const CELLS: FileType = FileType { name: "truerank/cells", version: 1 };
-const SESSIONS: FileType = FileType { name: "truerank/sessions", version: 1 };
-const PATTERNS: FileType = FileType { name: "truerank/patterns", version: 1 };
-
-/// Rows of a row group.
-const GROUP: usize = 1 << 18;
+pub(super) const COUNTS: FileType = FileType { name: "truerank/counts", version: 1 };
+pub(super) const CELLS: FileType = FileType { name: "truerank/cells", version: 1 };
+pub(super) const SESSIONS: FileType = FileType { name: "truerank/sessions", version: 1 };
+pub(super) const PATTERNS: FileType = FileType { name: "truerank/patterns", version: 1 };
 
 /// What `meta.json` says.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Meta {
+pub(super) struct Meta {
     #[serde(rename = "type")]
     name: String,
     version: u64,
@@ -42,10 +36,23 @@ struct Meta {
 }
 
 impl Meta {
-    fn of(counts: &Counts) -> Self {
+    pub(super) fn new(totals: &CountTotals) -> Self {
         Meta {
             name: COUNTS.name.to_string(),
             version: u64::from(COUNTS.version),
+            sessions: totals.sessions,
+            impressions: totals.impressions,
+            clicks: totals.clicks,
+            queries: totals.queries,
+            docs: totals.docs,
+            users: totals.users,
+            max_position: totals.max_position,
+            patterns: totals.patterns.is_some(),
+        }
+    }
+
+    fn of(counts: &Counts) -> Self {
+        Meta::new(&CountTotals {
             sessions: counts.session_count(),
             impressions: counts.impression_count(),
             clicks: counts.click_count(),
@@ -53,8 +60,9 @@ impl Meta {
             docs: counts.docs.len() as u64,
             users: counts.users.len() as u64,
             max_position: counts.max_position(),
-            patterns: counts.patterns.is_some(),
-        }
+            patterns: counts.patterns.as_ref().map(|patterns| patterns.patterns.len() as u64),
+            ..CountTotals::default()
+        })
     }
 
     fn read(folder: &Path) -> Result<Self> {
@@ -81,94 +89,6 @@ fn not_found(path: &Path) -> Error {
 }
 
 impl Counts {
-    /// Writes the counts to a folder, which appears only when it is complete and replaces an older one whole.
-    ///
-    /// The bytes depend on the counts alone.
-    pub fn write(&self, folder: &Path) -> Result<()> {
-        write_folder(folder, is_counts_file, |folder| {
-            self.write_cells(&folder.join("cells.parquet"))?;
-            self.write_sessions(&folder.join("sessions.parquet"))?;
-            if let Some(patterns) = &self.patterns {
-                self.write_patterns(patterns, &folder.join("patterns.parquet"))?;
-            }
-            let meta = folder.join("meta.json");
-            let mut file = AtomicFile::create(&meta)?;
-            let text = serde_json::to_string_pretty(&Meta::of(self)).map_err(|e| Error::io(&meta, e.into()))? + "\n";
-            std::io::Write::write_all(&mut file, text.as_bytes()).map_err(|e| Error::io(&meta, e))?;
-            file.commit()
-        })
-    }
-
-    fn write_cells(&self, path: &Path) -> Result<()> {
-        let fields = vec![
-            ids_field("query", &self.queries),
-            ids_field("doc", &self.docs),
-            Field::new("position", DataType::Int32, false),
-            ids_field("user", &self.users),
-            Field::new("impressions", DataType::Int64, false),
-            Field::new("clicks", DataType::Int64, false),
-        ];
-        write_groups(path, CELLS, fields, &self.cells, |cells: &[Cell]| {
-            vec![
-                ids_array(&self.queries, cells.iter().map(|cell| cell.query as usize)),
-                ids_array(&self.docs, cells.iter().map(|cell| cell.doc as usize)),
-                Arc::new(Int32Array::from_iter_values(cells.iter().map(|cell| cell.position as i32))),
-                ids_array(&self.users, cells.iter().map(|cell| cell.user as usize)),
-                Arc::new(Int64Array::from_iter_values(cells.iter().map(|cell| cell.impressions as i64))),
-                Arc::new(Int64Array::from_iter_values(cells.iter().map(|cell| cell.clicks as i64))),
-            ]
-        })
-    }
-
-    fn write_sessions(&self, path: &Path) -> Result<()> {
-        let fields = vec![
-            ids_field("query", &self.queries),
-            ids_field("user", &self.users),
-            Field::new("sessions", DataType::Int64, false),
-        ];
-        write_groups(path, SESSIONS, fields, &self.sessions, |counts: &[SessionCount]| {
-            vec![
-                ids_array(&self.queries, counts.iter().map(|count| count.query as usize)),
-                ids_array(&self.users, counts.iter().map(|count| count.user as usize)),
-                Arc::new(Int64Array::from_iter_values(counts.iter().map(|count| count.sessions as i64))),
-            ]
-        })
-    }
-
-    fn write_patterns(&self, patterns: &Patterns, path: &Path) -> Result<()> {
-        let list = |name: &str, kind| {
-            let item = Field::new("item", kind, false);
-            Field::new(name, DataType::List(Arc::new(item)), false)
-        };
-        let fields = vec![
-            ids_field("query", &self.queries),
-            list("docs", ids_field("item", &self.docs).data_type().clone()),
-            list("positions", DataType::Int32),
-            list("clicks", DataType::Int8),
-            Field::new("sessions", DataType::Int64, false),
-        ];
-        let items = |name, kind| Field::new(name, kind, false);
-        write_groups(path, PATTERNS, fields, &patterns.patterns, |group: &[Pattern]| {
-            let mut positions = ListBuilder::new(Int32Builder::new()).with_field(items("item", DataType::Int32));
-            let mut clicks = ListBuilder::new(Int8Builder::new()).with_field(items("item", DataType::Int8));
-            for pattern in group {
-                for shown in &patterns.shown[pattern.shown.clone()] {
-                    positions.values().append_value(shown.position as i32);
-                    clicks.values().append_value(i8::from(shown.click));
-                }
-                positions.append(true);
-                clicks.append(true);
-            }
-            vec![
-                ids_array(&self.queries, group.iter().map(|pattern| pattern.query as usize)),
-                doc_lists(&self.docs, patterns, group),
-                Arc::new(positions.finish()),
-                Arc::new(clicks.finish()),
-                Arc::new(Int64Array::from_iter_values(group.iter().map(|pattern| pattern.sessions as i64))),
-            ]
-        })
-    }
-
     /// Reads counts from a folder and checks that they are whole.
     pub fn read(folder: &Path) -> Result<Self> {
         let meta = Meta::read(folder)?;
@@ -255,49 +175,6 @@ impl Counts {
                 folder,
                 format!("meta.json says {what} {said}, but the tables have {found}; count the log again"),
             )),
-        }
-    }
-}
-
-fn write_groups<T: Sync>(
-    path: &Path,
-    file_type: FileType,
-    fields: Vec<Field>,
-    rows: &[T],
-    columns: impl Fn(&[T]) -> Vec<ArrayRef> + Sync,
-) -> Result<()> {
-    let schema = Schema::new(fields);
-    let properties = properties(&schema, file_type, &[]);
-    let mut writer = GroupWriter::create(path, schema, properties)?;
-    // A few groups at a time: bounds the memory of what is encoded.
-    for rows in rows.chunks(GROUP * 8) {
-        let groups: Vec<&[T]> = rows.chunks(GROUP).collect();
-        writer.write(groups.len(), |group| columns(groups[group]))?;
-    }
-    writer.finish()
-}
-
-/// The documents of each pattern as a column of lists.
-fn doc_lists(docs: &Ids, patterns: &Patterns, group: &[Pattern]) -> ArrayRef {
-    let shown = |pattern: &Pattern| patterns.shown[pattern.shown.clone()].iter().map(|shown| shown.doc as usize);
-    match docs {
-        Ids::Integers(values) => {
-            let item = Field::new("item", DataType::Int64, false);
-            let mut lists = ListBuilder::new(Int64Builder::new()).with_field(item);
-            for pattern in group {
-                shown(pattern).for_each(|doc| lists.values().append_value(values[doc]));
-                lists.append(true);
-            }
-            Arc::new(lists.finish())
-        }
-        Ids::Texts(texts) => {
-            let item = Field::new("item", DataType::Utf8, false);
-            let mut lists = ListBuilder::new(StringBuilder::new()).with_field(item);
-            for pattern in group {
-                shown(pattern).for_each(|doc| lists.values().append_value(texts.get(doc)));
-                lists.append(true);
-            }
-            Arc::new(lists.finish())
         }
     }
 }

@@ -60,6 +60,20 @@ pub struct Patterns {
     pub shown: Vec<Shown>,
 }
 
+impl Patterns {
+    /// Appends the patterns of later queries.
+    pub(super) fn append(&mut self, later: &Patterns) {
+        let start = self.shown.len();
+        self.shown.extend_from_slice(&later.shown);
+        self.patterns.extend(
+            later
+                .patterns
+                .iter()
+                .map(|pattern| Pattern { shown: pattern.shown.start + start..pattern.shown.end + start, ..*pattern }),
+        );
+    }
+}
+
 /// One result page with its clicks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {

@@ -2,36 +2,62 @@
 
 use rayon::slice::ParallelSliceMut;
 
-use super::conflict::{Clash, Conflict};
-use super::counter::{AllNumbers, Piece, Row};
-use super::model::{Cell, SessionCount, Shown};
+use super::conflict::{Clash, Conflict, NamedConflict};
+use super::merge::RunWriter;
+use super::model::{Cell, Pattern, SessionCount, Shown};
+use super::numbering::{AllNames, AllNumbers};
+use super::pieces::{Piece, Row};
+use super::record::Batch;
 use super::summary::PageSummary;
+use crate::Error;
 use crate::log::ReadOptions;
 
-/// The counts of a partition, query by query in the order of their numbers.
+/// What was seen while a partition was counted.
 #[derive(Debug, Default)]
 pub(super) struct Part {
-    pub queries: Vec<QueryEnd>,
-    pub cells: Vec<Cell>,
-    pub sessions: Vec<SessionCount>,
-    /// Pages that differ in what was shown or clicked, as ends in `shown` and numbers of sessions.
-    pub patterns: Vec<(usize, u64)>,
-    pub shown: Vec<Shown>,
     pub pages: PageSummary,
+    pub clicks: u64,
     /// Contradictions that were settled, and rows that were left out for other reasons.
     pub conflicts: Vec<Conflict>,
     pub of_two_users: u64,
     pub outside: u64,
 }
 
-/// Where the counts of a query end; they start where those of the one before it end.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct QueryEnd {
-    pub query: u32,
-    pub cells: usize,
-    pub sessions: usize,
-    pub patterns: usize,
-    pub shown: usize,
+/// Why counting stops.
+#[derive(Debug)]
+pub(super) enum Stop<C = Conflict> {
+    /// A page contradicts itself.
+    Conflict(C),
+    Error(Error),
+}
+
+impl Stop {
+    /// The one that is reported: that of the least ids, and what went wrong on the way before all.
+    pub fn first(a: Stop, b: Stop) -> Stop {
+        match (a, b) {
+            (Stop::Conflict(a), Stop::Conflict(b)) => Stop::Conflict(a.min(b)),
+            (Stop::Error(error), _) | (_, Stop::Error(error)) => Stop::Error(error),
+        }
+    }
+
+    pub fn named(self, names: &AllNames) -> Stop<NamedConflict> {
+        match self {
+            Stop::Conflict(conflict) => Stop::Conflict(NamedConflict::new(&conflict, names)),
+            Stop::Error(error) => Stop::Error(error),
+        }
+    }
+}
+
+impl From<Conflict> for Stop {
+    fn from(conflict: Conflict) -> Self {
+        Stop::Conflict(conflict)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Stop::Error(error)
+    }
 }
 
 /// How pages are counted.
@@ -43,6 +69,13 @@ pub(super) struct Rules {
     pub settles: bool,
     /// The range of time that pages must lie in.
     pub range: Option<ReadOptions>,
+}
+
+impl Rules {
+    /// Whether whole pages may be left out.
+    pub fn leaves_out(&self) -> bool {
+        self.settles || self.range.is_some()
+    }
 }
 
 /// A run with final numbers, and where its rows are.
@@ -58,19 +91,23 @@ struct RunRef {
     end: u32,
 }
 
-pub(super) fn count_partition(pieces: Vec<Piece>, numbers: &AllNumbers, rules: &Rules) -> Result<Part, Conflict> {
-    let runs = sorted_runs(&pieces, numbers);
-    // As many cells as rows at most; memory that is never touched costs nothing.
-    let rows = pieces.iter().map(|piece| piece.rows.len()).sum();
-    let mut part = Part { cells: Vec::with_capacity(rows), ..Part::default() };
+/// Counts whole pages and puts their counts into `run`, in the order of queries.
+pub(super) fn count_partition(
+    pieces: &[Piece],
+    numbers: &AllNumbers,
+    rules: &Rules,
+    run: &mut RunWriter<'_>,
+) -> Result<Part, Stop> {
+    let runs = sorted_runs(pieces, numbers);
+    let mut part = Part::default();
     let mut scratch = Scratch::default();
     for runs in runs.chunk_by(|a, b| a.query == b.query) {
         scratch.clear();
         for page in runs.chunk_by(|a, b| a.session == b.session) {
-            scratch.push_page(page, &pieces, numbers, rules, &mut part)?;
+            scratch.push_page(page, pieces, numbers, rules, &mut part)?;
         }
         if !scratch.users.is_empty() {
-            scratch.count_query(runs[0].query, &mut part);
+            run.push(runs[0].query, scratch.count_query(runs[0].query))?;
         }
     }
     Ok(part)
@@ -115,6 +152,7 @@ struct Scratch {
     /// What each page showed, where patterns are counted, and where each page starts.
     shown: Vec<Shown>,
     pages: Vec<(usize, usize)>,
+    counts: Batch,
 }
 
 impl Scratch {
@@ -123,6 +161,7 @@ impl Scratch {
         self.users.clear();
         self.shown.clear();
         self.pages.clear();
+        self.counts.clear();
     }
 
     /// Takes the rows of one page, which may lie in several runs where the log is not in order.
@@ -157,7 +196,7 @@ impl Scratch {
             let settled = settle(&mut self.page, &mut part.pages.repeated_docs_dropped);
             part.conflicts.extend(settled.into_iter().map(conflict));
         }
-        self.take_page(first.user, rules.patterns, &mut part.pages);
+        self.take_page(first.user, rules.patterns, part);
         Ok(())
     }
 
@@ -173,11 +212,12 @@ impl Scratch {
         }
     }
 
-    fn take_page(&mut self, user: u32, patterns: bool, pages: &mut PageSummary) {
+    fn take_page(&mut self, user: u32, patterns: bool, part: &mut Part) {
         self.users.push(user);
         self.keys.extend(self.page.iter().map(|row| cell_key(row.doc, row, user)));
         let clicks = self.page.iter().map(|row| u64::from(row.shown & 1)).sum();
-        pages.add(self.page.iter().map(|row| row.shown >> 1), clicks);
+        part.clicks += clicks;
+        part.pages.add(self.page.iter().map(|row| row.shown >> 1), clicks);
         if patterns {
             let start = self.shown.len();
             let shown = |row: &Row| Shown { position: row.shown >> 1, doc: row.doc, click: row.shown & 1 == 1 };
@@ -187,37 +227,34 @@ impl Scratch {
         }
     }
 
-    fn count_query(&mut self, query: u32, part: &mut Part) {
-        self.count_cells(query, &mut part.cells);
+    fn count_query(&mut self, query: u32) -> &Batch {
+        self.count_cells(query);
         self.users.sort_unstable();
         let users = self.users.chunk_by(|a, b| a == b);
-        part.sessions.extend(users.map(|u| SessionCount { query, user: u[0], sessions: u.len() as u64 }));
-        self.count_patterns(part);
-        part.queries.push(QueryEnd {
-            query,
-            cells: part.cells.len(),
-            sessions: part.sessions.len(),
-            patterns: part.patterns.len(),
-            shown: part.shown.len(),
-        });
+        self.counts.sessions.extend(users.map(|u| SessionCount { query, user: u[0], sessions: u.len() as u64 }));
+        self.count_patterns(query);
+        &self.counts
     }
 
-    fn count_cells(&mut self, query: u32, cells: &mut Vec<Cell>) {
+    fn count_cells(&mut self, query: u32) {
         sort_keys(&mut self.keys);
-        cells.extend(self.keys.chunk_by(|a, b| a >> 1 == b >> 1).map(|rows| {
+        self.counts.cells.extend(self.keys.chunk_by(|a, b| a >> 1 == b >> 1).map(|rows| {
             // Clicks sort last.
             let clicks = rows.len() - rows.partition_point(|key| key & 1 == 0);
             cell_of(query, rows[0], rows.len() as u64, clicks as u64)
         }));
     }
 
-    fn count_patterns(&mut self, part: &mut Part) {
+    fn count_patterns(&mut self, query: u32) {
         let shown = &self.shown;
         let page = |&(start, end): &(usize, usize)| &shown[start..end];
         self.pages.sort_unstable_by(|a, b| page(a).cmp(page(b)));
+        let patterns = &mut self.counts.patterns;
         for same in self.pages.chunk_by(|a, b| page(a) == page(b)) {
-            part.shown.extend_from_slice(page(&same[0]));
-            part.patterns.push((part.shown.len(), same.len() as u64));
+            let start = patterns.shown.len();
+            patterns.shown.extend_from_slice(page(&same[0]));
+            let shown = start..patterns.shown.len();
+            patterns.patterns.push(Pattern { query, shown, sessions: same.len() as u64 });
         }
     }
 }

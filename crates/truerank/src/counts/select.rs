@@ -3,6 +3,7 @@
 use rand::RngExt;
 
 use super::model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
+use super::used::Renumbering;
 use crate::ids::Ids;
 use crate::random::stream;
 use crate::{Error, Result};
@@ -29,9 +30,9 @@ impl Counts {
         let cells: Vec<Cell> = self.cells.iter().filter(|cell| keep[cell.query as usize]).copied().collect();
         let sessions: Vec<SessionCount> =
             self.sessions.iter().filter(|count| keep[count.query as usize]).copied().collect();
-        let queries = Renumbering::of(&self.queries, sessions.iter().map(|count| count.query));
-        let docs = Renumbering::of(&self.docs, cells.iter().map(|cell| cell.doc));
-        let users = Renumbering::of(&self.users, sessions.iter().map(|count| count.user));
+        let queries = left(&self.queries, sessions.iter().map(|count| count.query));
+        let docs = left(&self.docs, cells.iter().map(|cell| cell.doc));
+        let users = left(&self.users, sessions.iter().map(|count| count.user));
         let cell = |cell: Cell| Cell {
             query: queries.number(cell.query),
             doc: docs.number(cell.doc),
@@ -79,25 +80,11 @@ fn is_held_out(query: &str, share: f64, seed: u64) -> bool {
     stream(seed, query, 0).random::<f64>() < share
 }
 
-/// The ids that are left, in their order, and their new numbers.
-struct Renumbering {
-    ids: Ids,
-    new: Vec<u32>,
-}
-
-impl Renumbering {
-    fn of(ids: &Ids, used: impl Iterator<Item = u32>) -> Self {
-        let mut occurs = vec![false; ids.len()];
-        used.for_each(|number| occurs[number as usize] = true);
-        let mut new = vec![0; ids.len()];
-        let kept = (0..ids.len()).filter(|&number| occurs[number]);
-        kept.clone().enumerate().for_each(|(number, old)| new[old] = number as u32);
-        Renumbering { ids: ids.select(kept), new }
-    }
-
-    fn number(&self, old: u32) -> u32 {
-        self.new[old as usize]
-    }
+/// The ids whose numbers are `used`.
+fn left(ids: &Ids, used: impl Iterator<Item = u32>) -> Renumbering {
+    let mut occurs = vec![false; ids.len()];
+    used.for_each(|number| occurs[number as usize] = true);
+    Renumbering::of(ids, |number| occurs[number])
 }
 
 #[cfg(test)]
@@ -111,7 +98,7 @@ mod tests {
         let data = Generator::preset(Preset::Tiny).generate().unwrap().train;
         let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 5).unwrap()];
         let log = Simulation::new().sessions(sessions).seed(seed).prepare(&data, &lists).unwrap().log();
-        count_log(&log, CountOptions { patterns: true }).unwrap().0
+        count_log(&log, &CountOptions::new().patterns(true)).unwrap().0
     }
 
     #[test]

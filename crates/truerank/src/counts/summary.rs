@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::log::{BadRows, ReadColumn};
+use crate::memory::Memory;
 
 /// What is known of a log once it is counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,8 +24,35 @@ pub struct LogSummary {
     pub anonymous: bool,
     /// How its result pages look.
     pub pages: PageSummary,
+    /// Bytes that did not fit into the memory that was allowed, and went to a temporary file.
+    pub spooled: u64,
     /// What else should be known of how it was read.
     pub notes: Vec<String>,
+}
+
+/// How large counts are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CountTotals {
+    /// Impressions.
+    pub impressions: u64,
+    /// Clicks.
+    pub clicks: u64,
+    /// Sessions.
+    pub sessions: u64,
+    /// Queries.
+    pub queries: u64,
+    /// Ids of documents.
+    pub docs: u64,
+    /// Documents that were shown, counted for each query anew: ids are often unique within a query only.
+    pub shown: u64,
+    /// Users.
+    pub users: u64,
+    /// Cells.
+    pub cells: u64,
+    /// Click patterns, where they were counted.
+    pub patterns: Option<u64>,
+    /// The largest position.
+    pub max_position: u32,
 }
 
 /// How the result pages of a log look. A page without any of these oddities shows one document at each position from 1 on.
@@ -106,6 +134,9 @@ impl LogSummary {
             remarks.push("the log has no column of users: all impressions are of one anonymous user".to_string());
         }
         remarks.extend(self.notes.iter().cloned());
+        if self.spooled > 0 {
+            remarks.push(format!("{} went through a temporary file, to stay within memory", Memory::new(self.spooled)));
+        }
         if self.rows_outside > 0 {
             remarks.push(format!("{} are outside of the time that was asked for", rows(self.rows_outside)));
         }

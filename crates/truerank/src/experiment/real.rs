@@ -57,7 +57,7 @@ impl Settings {
 
     pub(super) fn read_real_log<'a>(&self, data: &'a Splits, progress: &dyn Progress) -> Result<World<'a>> {
         let options = self.log_options()?;
-        let (counts, _) = count_files(&self.real.log, &options, CountOptions { patterns: true }, progress)?;
+        let (counts, _) = count_files(&self.real.log, &options, &CountOptions::new().patterns(true), progress)?;
         check_log(&self.real.log[0], &counts)?;
         Ok(World::logged(data, counts, self.data.max_grade))
     }

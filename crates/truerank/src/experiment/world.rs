@@ -119,7 +119,7 @@ const SECOND_LOG: u64 = 1 << 32;
 
 /// Counts of sessions that were drawn one by one.
 fn count(simulator: &Simulator<'_>, patterns: bool) -> Result<Counts> {
-    Ok(count_log(&simulator.log(), CountOptions { patterns })?.0)
+    Ok(count_log(&simulator.log(), &CountOptions::new().patterns(patterns))?.0)
 }
 
 /// Clicks per impression at positions 1, 2, ….

@@ -65,12 +65,13 @@ impl Write for AtomicFile {
 /// Fills a folder that appears under its name only when `fill` succeeded; replaces an older one whole.
 ///
 /// Replacing removes all that is in the older folder, so one that holds a name that is not `ours` is refused.
-pub fn write_folder(target: &Path, ours: impl Fn(&str) -> bool, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+pub fn write_folder<T>(target: &Path, ours: impl Fn(&str) -> bool, fill: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
     let staging = stage_folder(target, ours)?;
     let content = staging.path().join("content");
     std::fs::create_dir(&content).map_err(|e| Error::io(&content, e))?;
-    fill(&content)?;
-    replace_folder(&content, target).map_err(|e| Error::io(target, e))
+    let filled = fill(&content)?;
+    replace_folder(&content, target).map_err(|e| Error::io(target, e))?;
+    Ok(filled)
 }
 
 /// Fails where [`write_folder`] would fail, before the work whose result it is to write.
@@ -193,7 +194,7 @@ mod tests {
             move |folder: &Path| std::fs::write(folder.join(name), "1").map_err(|e| Error::io(folder, e))
         };
         write_folder(&target, |_| true, put("old")).unwrap();
-        write_folder(&target, |_| true, |_| Err(Error::parameter("no"))).unwrap_err();
+        write_folder(&target, |_| true, |_| Err::<(), _>(Error::parameter("no"))).unwrap_err();
         assert_eq!(names(&target), ["old"]);
         write_folder(&target, |name| name == "old", put("new")).unwrap();
         assert_eq!(names(&target), ["new"]);

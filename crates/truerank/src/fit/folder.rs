@@ -56,7 +56,7 @@ impl FitFolder {
 
     pub(super) fn counts(&self, log: &FitLog) -> Result<()> {
         log.train.write(&self.place(TRAIN)?)?;
-        log.held_out.write(&self.place(HELD_OUT)?)
+        log.held_out.write(&self.place(HELD_OUT)?).map(drop)
     }
 
     pub(super) fn propensities(&self, propensities: &Propensities) -> Result<()> {

@@ -31,7 +31,8 @@ pub fn read_features(
     let options = ReadOptions { numbers, ..options.clone() };
     let table = Mutex::new(Table::default());
     let reading = for_each_rows(paths, &options, &Silent, |piece| {
-        table.lock().unwrap_or_else(PoisonError::into_inner).add(&piece, &options)
+        table.lock().unwrap_or_else(PoisonError::into_inner).add(&piece, &options);
+        Ok(())
     })?;
     reading.bad.finish()?;
     let table = table.into_inner().unwrap_or_else(PoisonError::into_inner);

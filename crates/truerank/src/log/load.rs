@@ -19,7 +19,10 @@ use crate::{Error, Result};
 /// how many were left out.
 pub fn read_log(paths: &[PathBuf], options: &ReadOptions) -> Result<Log> {
     let pieces = Mutex::new(Vec::new());
-    let reading = for_each_rows(paths, options, &Silent, |piece| lock(&pieces).push((piece.number, piece.rows)))?;
+    let reading = for_each_rows(paths, options, &Silent, |piece| {
+        lock(&pieces).push((piece.number, piece.rows));
+        Ok(())
+    })?;
     reading.bad.finish()?;
     let mut pieces = pieces.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Stable, because a task hands over its pieces in order.
@@ -82,7 +85,10 @@ pub fn time_at(paths: &[PathBuf], options: &ReadOptions, share: f64) -> Result<T
     }
     let options = ReadOptions { times: true, ..options.clone() };
     let times = Mutex::new(Vec::new());
-    let reading = for_each_rows(paths, &options, &Silent, |piece| lock(&times).extend(piece.rows.times))?;
+    let reading = for_each_rows(paths, &options, &Silent, |piece| {
+        lock(&times).extend(piece.rows.times);
+        Ok(())
+    })?;
     reading.bad.finish()?;
     let mut times: Vec<i64> = times.into_inner().unwrap_or_else(PoisonError::into_inner);
     times.retain(|&time| options.is_in_range(time));

@@ -58,7 +58,7 @@ pub use write::{LogWriter, write_log};
 
 pub(crate) use bad_rows::{BadRow, BadRowsWriter, Fault};
 pub(crate) use expand::STDIN;
-pub(crate) use read::{Piece, for_each_rows, for_each_rows_in_order};
+pub(crate) use read::{Piece, Reading, for_each_rows, for_each_rows_in_order};
 pub(crate) use rows::{IdColumn, OTHER, Rows, SMALL};
 pub(crate) use source::{check_files, unit_of};
 pub(crate) use values::shown;

@@ -42,7 +42,7 @@ pub(crate) fn for_each_rows(
     paths: &[PathBuf],
     options: &ReadOptions,
     progress: &dyn Progress,
-    take: impl Fn(Piece) + Sync,
+    take: impl Fn(Piece) -> Result<()> + Sync,
 ) -> Result<Reading> {
     let outcome = read(paths, options, progress, rayon::current_num_threads().max(1), take);
     outcome.map_err(|error| with_way_out(error, paths, options))
@@ -61,14 +61,14 @@ fn with_way_out(error: Error, paths: &[PathBuf], options: &ReadOptions) -> Error
 fn has_good_rows(paths: &[PathBuf], options: &ReadOptions) -> bool {
     let skipping = options.clone().on_bad_row(OnBadRow::Skip);
     let is_stdin = paths.iter().any(|path| path.as_os_str() == STDIN);
-    is_stdin || for_each_rows_in_order(paths, &skipping, |_| {}).is_ok()
+    is_stdin || for_each_rows_in_order(paths, &skipping, |_| Ok(())).is_ok()
 }
 
 /// The same on the calling thread, so that rows come in the order of the files.
 pub(crate) fn for_each_rows_in_order(
     paths: &[PathBuf],
     options: &ReadOptions,
-    take: impl Fn(Piece) + Sync,
+    take: impl Fn(Piece) -> Result<()> + Sync,
 ) -> Result<Reading> {
     read(paths, options, &Silent, 1, take)
 }
@@ -78,7 +78,7 @@ fn read(
     options: &ReadOptions,
     progress: &dyn Progress,
     workers: usize,
-    take: impl Fn(Piece) + Sync,
+    take: impl Fn(Piece) -> Result<()> + Sync,
 ) -> Result<Reading> {
     let files = expand(paths, options.format)?;
     check_quarantine(&files, options)?;
@@ -127,7 +127,7 @@ struct Reader<'a, T> {
     take: T,
 }
 
-impl<T: Fn(Piece) + Sync> Reader<'_, T> {
+impl<T: Fn(Piece) -> Result<()> + Sync> Reader<'_, T> {
     /// Takes work until there is no more, or something failed: tasks are handed out in order, so those before it are done
     /// or under way.
     fn run(&self) {
@@ -157,12 +157,14 @@ impl<T: Fn(Piece) + Sync> Reader<'_, T> {
 
     fn run_task(&self, task: Task) -> Result<()> {
         let (number, file) = (task.number, task.file);
+        let mut taken = Ok(());
         let bad = task.work.run(&mut |rows| {
-            if rows.len() > 0 {
+            if rows.len() > 0 && taken.is_ok() {
                 self.rows_of[file].fetch_add(rows.len() as u64, Ordering::Relaxed);
-                (self.take)(Piece { number, file, rows });
+                taken = (self.take)(Piece { number, file, rows });
             }
         })?;
+        taken?;
         if self.skips {
             return lock(&self.bad).take(number, bad);
         }

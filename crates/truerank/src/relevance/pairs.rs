@@ -113,7 +113,7 @@ mod tests {
         let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 10).unwrap()];
         let settings = Simulation::new().sessions(100_000).query_sparsity(0.0).click_noise(click_noise);
         let simulator = settings.prepare(&data, &lists).unwrap();
-        let (counts, _) = count_log(&simulator.log(), CountOptions { patterns: true }).unwrap();
+        let (counts, _) = count_log(&simulator.log(), &CountOptions::new().patterns(true)).unwrap();
         pair_weights(&counts, &simulator.propensities()).unwrap().by_query.remove(0)
     }
 

@@ -85,7 +85,7 @@ fn hits_are_positions_and_clicks_find_them() {
     assert_eq!(summary, expected);
     assert_eq!(summary.remarks().len(), 4);
     // The log counts as any other.
-    let (counts, _) = crate::counts::count_log(&log, Default::default()).unwrap();
+    let (counts, _) = crate::counts::count_log(&log, &Default::default()).unwrap();
     assert_eq!(counts.session_count(), 2);
 }
 

@@ -72,7 +72,7 @@ fn step_over_impressions(log: &Log, counts: &Counts, examination: &mut [f64], re
 fn em_on_cells_is_em_on_sessions() {
     let data = data(12);
     let log = shuffled_log(&data, 3000);
-    let (counts, _) = count_log(&log, CountOptions::default()).unwrap();
+    let (counts, _) = count_log(&log, &CountOptions::new()).unwrap();
     let observations = Observations::of_users(&counts);
     let weighted = Weighted::new(&observations);
     let mut theta: Vec<f64> = (0..observations.slot_count()).map(|slot| 0.9 / (slot % 4 + 1) as f64).collect();
@@ -145,7 +145,7 @@ fn acceleration_goes_farther_in_fewer_steps() {
 #[test]
 fn slopes_are_those_of_differences() {
     let data = data(6);
-    let (counts, _) = count_log(&shuffled_log(&data, 500), CountOptions::default()).unwrap();
+    let (counts, _) = count_log(&shuffled_log(&data, 500), &CountOptions::new()).unwrap();
     let observations = Observations::of_users(&counts);
     let weights: Vec<f64> = (0..counts.queries.len()).map(|query| (query % 3) as f64).collect();
     let weighted = Weighted::by_query(&observations, &weights);

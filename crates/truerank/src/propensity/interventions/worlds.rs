@@ -43,7 +43,7 @@ pub fn cells(settings: Simulation, data: &Dataset, lists: &[ShownLists]) -> (Cou
 /// The counts and the truth of a log drawn session by session.
 pub fn sessions(settings: Simulation, data: &Dataset, lists: &[ShownLists]) -> (Counts, Propensities) {
     let simulator = settings.prepare(data, lists).unwrap();
-    let (counts, _) = count_log(&simulator.log(), CountOptions::default()).unwrap();
+    let (counts, _) = count_log(&simulator.log(), &CountOptions::new()).unwrap();
     (counts, simulator.propensities())
 }
 

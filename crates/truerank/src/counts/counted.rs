@@ -1,0 +1,113 @@
+//! What was counted, before it is put into memory or written.
+
+use super::conflict::{Conflict, NamedConflict};
+use super::merge::{Merge, SortedRun};
+use super::model::Counts;
+use super::numbering::AllNames;
+use super::partition::Part;
+use super::record::Batch;
+use super::store::Store;
+use super::summary::PageSummary;
+use super::used::{Renumberings, UsedIds};
+use crate::Result;
+
+/// Cells that are merged at a time.
+const BATCH: usize = 1 << 18;
+
+/// Counts in runs, and what was seen on the way.
+pub(super) struct Counted {
+    pub names: AllNames,
+    pub summary: PartSummary,
+    pub has_patterns: bool,
+    renumberings: Option<Renumberings>,
+    runs: Vec<SortedRun>,
+    store: Store,
+}
+
+/// What was seen in all partitions.
+#[derive(Debug, Default)]
+pub(super) struct PartSummary {
+    pub pages: PageSummary,
+    pub clicks: u64,
+    /// Rows on pages outside of the time that is asked for.
+    pub outside: u64,
+    /// Contradictions that were settled by leaving rows out, sorted.
+    pub conflicts: Vec<NamedConflict>,
+    /// Rows that were left out on pages of two users.
+    pub of_two_users: u64,
+}
+
+impl PartSummary {
+    pub fn of(parts: Vec<Part>, named: impl Fn(&Conflict) -> NamedConflict) -> Self {
+        let mut summary = PartSummary::default();
+        let mut conflicts = Vec::new();
+        for part in parts {
+            summary.pages = summary.pages.merge(part.pages);
+            summary.clicks += part.clicks;
+            summary.outside += part.outside;
+            summary.of_two_users += part.of_two_users;
+            conflicts.extend(part.conflicts);
+        }
+        conflicts.sort_unstable();
+        summary.conflicts = conflicts.iter().map(named).collect();
+        summary
+    }
+}
+
+impl Counted {
+    /// Counts in `runs`; where `used` says which ids are left, others are dropped.
+    pub fn new(
+        names: AllNames,
+        used: Option<UsedIds>,
+        has_patterns: bool,
+        runs: Vec<SortedRun>,
+        store: Store,
+        summary: PartSummary,
+    ) -> Self {
+        let (names, renumberings) = match used {
+            Some(used) => {
+                let (names, renumberings) = used.select(names);
+                (names, Some(renumberings))
+            }
+            None => (names, None),
+        };
+        Counted { names, summary, has_patterns, renumberings, runs, store }
+    }
+
+    /// Bytes that were not held but put on disk.
+    pub fn spooled(&self) -> u64 {
+        self.store.spooled()
+    }
+
+    /// Hands all counts to `take` in their order, some queries or a part of one at a time; merges ahead meanwhile.
+    pub fn for_each_batch(self, mut take: impl FnMut(&Batch) -> Result<()> + Send) -> Result<()> {
+        let Counted { renumberings, runs, store, .. } = self;
+        let mut merge = Merge::new(runs, &store)?;
+        let mut read = |mut batch: Batch| -> Result<Batch> {
+            batch.clear();
+            merge.read(BATCH, &mut batch)?;
+            renumberings.iter().for_each(|renumberings| renumberings.apply(&mut batch));
+            Ok(batch)
+        };
+        let (mut current, mut spare) = (read(Batch::default())?, Batch::default());
+        while !current.is_empty() {
+            let (next, taken) = rayon::join(|| read(std::mem::take(&mut spare)), || take(&current));
+            taken?;
+            spare = std::mem::replace(&mut current, next?);
+        }
+        Ok(())
+    }
+
+    /// All counts in memory.
+    pub fn into_counts(mut self) -> Result<Counts> {
+        let has_patterns = self.has_patterns;
+        let AllNames { users, queries, docs } = std::mem::take(&mut self.names);
+        let mut all = Batch::default();
+        self.for_each_batch(|batch| {
+            all.append(batch);
+            Ok(())
+        })?;
+        let patterns = has_patterns.then_some(all.patterns);
+        Ok(Counts { queries, docs, users, cells: all.cells, sessions: all.sessions, patterns })
+    }
+}

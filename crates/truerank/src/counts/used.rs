@@ -1,0 +1,114 @@
+//! Which ids occur in counts, and counts without those that do not, as those of pages that were left out.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::model::{Cell, SessionCount, Shown};
+use super::numbering::AllNames;
+use super::record::Batch;
+use crate::ids::Ids;
+
+/// The ids that occur, noted by many threads.
+#[derive(Debug)]
+pub(super) struct UsedIds {
+    users: Bits,
+    queries: Bits,
+    docs: Bits,
+}
+
+impl UsedIds {
+    pub fn none_of(names: &AllNames) -> Self {
+        UsedIds {
+            users: Bits::new(names.users.len()),
+            queries: Bits::new(names.queries.len()),
+            docs: Bits::new(names.docs.len()),
+        }
+    }
+
+    pub fn mark(&self, counts: &Batch) {
+        counts.cells.iter().for_each(|cell| self.docs.set(cell.doc));
+        for count in &counts.sessions {
+            self.users.set(count.user);
+            self.queries.set(count.query);
+        }
+    }
+
+    /// The names that occur, and how to renumber counts for them.
+    pub fn select(&self, names: AllNames) -> (AllNames, Renumberings) {
+        let users = Renumbering::of(&names.users, |user| self.users.get(user));
+        let queries = Renumbering::of(&names.queries, |query| self.queries.get(query));
+        let docs = Renumbering::of(&names.docs, |doc| self.docs.get(doc));
+        let (users, new_users) = (users.ids, users.new);
+        let (queries, new_queries) = (queries.ids, queries.new);
+        let (docs, new_docs) = (docs.ids, docs.new);
+        let renumberings = Renumberings { users: new_users, queries: new_queries, docs: new_docs };
+        (AllNames { users, queries, docs }, renumberings)
+    }
+}
+
+#[derive(Debug)]
+struct Bits(Vec<AtomicU64>);
+
+impl Bits {
+    fn new(len: usize) -> Self {
+        Bits((0..len.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    fn set(&self, number: u32) {
+        let (word, bit) = (&self.0[number as usize / 64], 1 << (number % 64));
+        if word.load(Ordering::Relaxed) & bit == 0 {
+            word.fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+
+    fn get(&self, number: usize) -> bool {
+        self.0[number / 64].load(Ordering::Relaxed) >> (number % 64) & 1 == 1
+    }
+}
+
+/// The new number of each old one, for all ids.
+#[derive(Debug)]
+pub(super) struct Renumberings {
+    users: Vec<u32>,
+    queries: Vec<u32>,
+    docs: Vec<u32>,
+}
+
+impl Renumberings {
+    pub fn apply(&self, counts: &mut Batch) {
+        let (users, queries, docs) = (&self.users, &self.queries, &self.docs);
+        for Cell { query, doc, user, .. } in &mut counts.cells {
+            *query = queries[*query as usize];
+            *doc = docs[*doc as usize];
+            *user = users[*user as usize];
+        }
+        for SessionCount { query, user, .. } in &mut counts.sessions {
+            *query = queries[*query as usize];
+            *user = users[*user as usize];
+        }
+        for pattern in &mut counts.patterns.patterns {
+            pattern.query = queries[pattern.query as usize];
+        }
+        for Shown { doc, .. } in &mut counts.patterns.shown {
+            *doc = docs[*doc as usize];
+        }
+    }
+}
+
+/// The ids that are left, in their order, and their new numbers.
+pub(super) struct Renumbering {
+    pub ids: Ids,
+    pub new: Vec<u32>,
+}
+
+impl Renumbering {
+    pub fn of(ids: &Ids, is_used: impl Fn(usize) -> bool) -> Self {
+        let mut new = vec![0; ids.len()];
+        let kept = (0..ids.len()).filter(|&number| is_used(number));
+        kept.clone().zip(0..).for_each(|(old, number)| new[old] = number);
+        Renumbering { ids: ids.select(kept), new }
+    }
+
+    pub fn number(&self, old: u32) -> u32 {
+        self.new[old as usize]
+    }
+}

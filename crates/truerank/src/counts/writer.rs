@@ -1,0 +1,265 @@
+//! Writes counts to a folder as they come, in their order: some groups of rows are in memory at a time.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::builder::{Int8Builder, Int32Builder, Int64Builder, ListBuilder, StringBuilder};
+use arrow_array::{ArrayRef, Int32Array, Int64Array};
+use arrow_schema::{DataType, Field, Schema};
+
+use super::folder::{CELLS, Meta, PATTERNS, SESSIONS, is_counts_file};
+use super::model::{Cell, Counts, Pattern, Patterns, SessionCount};
+use super::summary::CountTotals;
+use crate::files::table::{FileType, ids_array, ids_field, properties};
+use crate::files::{AtomicFile, GroupWriter, write_folder};
+use crate::ids::Ids;
+use crate::{Error, Result};
+
+/// Rows of a row group.
+pub(crate) const GROUP: usize = 1 << 18;
+
+impl Counts {
+    /// Writes the counts to a folder, which appears only when it is complete and replaces an older one whole.
+    ///
+    /// The bytes depend on the counts alone. Says how large they are.
+    pub fn write(&self, folder: &Path) -> Result<CountTotals> {
+        write_folder(folder, is_counts_file, |folder| {
+            let names = Names { queries: &self.queries, docs: &self.docs, users: &self.users };
+            let mut writer = FolderWriter::create(folder, names, self.patterns.is_some())?;
+            self.cells.chunks(GROUP).try_for_each(|cells| writer.push_cells(cells))?;
+            self.sessions.chunks(GROUP).try_for_each(|sessions| writer.push_sessions(sessions))?;
+            self.patterns.iter().try_for_each(|patterns| writer.push_patterns(patterns))?;
+            writer.finish()
+        })
+    }
+}
+
+/// The ids of counts.
+#[derive(Clone, Copy)]
+pub(super) struct Names<'a> {
+    pub queries: &'a Ids,
+    pub docs: &'a Ids,
+    pub users: &'a Ids,
+}
+
+/// Fills a folder of counts.
+pub(super) struct FolderWriter<'a> {
+    folder: &'a Path,
+    names: Names<'a>,
+    cells: GroupWriter,
+    waiting_cells: Vec<Cell>,
+    sessions: GroupWriter,
+    waiting_sessions: Vec<SessionCount>,
+    patterns: Option<GroupWriter>,
+    waiting_patterns: Patterns,
+    totals: CountTotals,
+    last: Option<(u32, u32)>,
+}
+
+impl<'a> FolderWriter<'a> {
+    pub fn create(folder: &'a Path, names: Names<'a>, patterns: bool) -> Result<Self> {
+        let create = |name: &str, file_type: FileType, fields: Vec<Field>| {
+            let schema = Schema::new(fields);
+            let properties = properties(&schema, file_type, &[]);
+            GroupWriter::create(&folder.join(name), schema, properties)
+        };
+        let totals = CountTotals {
+            queries: names.queries.len() as u64,
+            docs: names.docs.len() as u64,
+            users: names.users.len() as u64,
+            patterns: patterns.then_some(0),
+            ..CountTotals::default()
+        };
+        Ok(FolderWriter {
+            folder,
+            names,
+            cells: create("cells.parquet", CELLS, cell_fields(names))?,
+            waiting_cells: Vec::new(),
+            sessions: create("sessions.parquet", SESSIONS, session_fields(names))?,
+            waiting_sessions: Vec::new(),
+            patterns: patterns.then(|| create("patterns.parquet", PATTERNS, pattern_fields(names))).transpose()?,
+            waiting_patterns: Patterns::default(),
+            totals,
+            last: None,
+        })
+    }
+
+    /// Appends cells, which come after those before.
+    pub fn push_cells(&mut self, cells: &[Cell]) -> Result<()> {
+        for cell in cells {
+            self.totals.impressions += cell.impressions;
+            self.totals.clicks += cell.clicks;
+            self.totals.max_position = self.totals.max_position.max(cell.position);
+            self.totals.shown += u64::from(self.last != Some((cell.query, cell.doc)));
+            self.last = Some((cell.query, cell.doc));
+        }
+        self.totals.cells += cells.len() as u64;
+        self.waiting_cells.extend_from_slice(cells);
+        if self.waiting_cells.len() >= enough() { self.write_cells(false) } else { Ok(()) }
+    }
+
+    /// Appends numbers of sessions, which come after those before.
+    pub fn push_sessions(&mut self, sessions: &[SessionCount]) -> Result<()> {
+        self.totals.sessions += sessions.iter().map(|count| count.sessions).sum::<u64>();
+        self.waiting_sessions.extend_from_slice(sessions);
+        if self.waiting_sessions.len() >= enough() { self.write_sessions(false) } else { Ok(()) }
+    }
+
+    /// Appends patterns, which come after those before.
+    pub fn push_patterns(&mut self, patterns: &Patterns) -> Result<()> {
+        let count = &mut self.totals.patterns;
+        *count = count.map(|count| count + patterns.patterns.len() as u64);
+        self.waiting_patterns.append(patterns);
+        if self.waiting_patterns.patterns.len() >= enough() { self.write_patterns(false) } else { Ok(()) }
+    }
+
+    /// Writes what is left, and says how large the counts are.
+    pub fn finish(mut self) -> Result<CountTotals> {
+        self.write_cells(true)?;
+        self.write_sessions(true)?;
+        self.write_patterns(true)?;
+        self.cells.finish()?;
+        self.sessions.finish()?;
+        self.patterns.map_or(Ok(()), GroupWriter::finish)?;
+        let meta = self.folder.join("meta.json");
+        let mut file = AtomicFile::create(&meta)?;
+        let text =
+            serde_json::to_string_pretty(&Meta::new(&self.totals)).map_err(|e| Error::io(&meta, e.into()))? + "\n";
+        std::io::Write::write_all(&mut file, text.as_bytes()).map_err(|e| Error::io(&meta, e))?;
+        file.commit()?;
+        Ok(self.totals)
+    }
+
+    fn write_cells(&mut self, all: bool) -> Result<()> {
+        let names = self.names;
+        write_groups(&mut self.cells, &mut self.waiting_cells, all, |cells: &[Cell]| {
+            vec![
+                ids_array(names.queries, cells.iter().map(|cell| cell.query as usize)),
+                ids_array(names.docs, cells.iter().map(|cell| cell.doc as usize)),
+                Arc::new(Int32Array::from_iter_values(cells.iter().map(|cell| cell.position as i32))),
+                ids_array(names.users, cells.iter().map(|cell| cell.user as usize)),
+                Arc::new(Int64Array::from_iter_values(cells.iter().map(|cell| cell.impressions as i64))),
+                Arc::new(Int64Array::from_iter_values(cells.iter().map(|cell| cell.clicks as i64))),
+            ]
+        })
+    }
+
+    fn write_sessions(&mut self, all: bool) -> Result<()> {
+        let names = self.names;
+        write_groups(&mut self.sessions, &mut self.waiting_sessions, all, |counts: &[SessionCount]| {
+            vec![
+                ids_array(names.queries, counts.iter().map(|count| count.query as usize)),
+                ids_array(names.users, counts.iter().map(|count| count.user as usize)),
+                Arc::new(Int64Array::from_iter_values(counts.iter().map(|count| count.sessions as i64))),
+            ]
+        })
+    }
+
+    fn write_patterns(&mut self, all: bool) -> Result<()> {
+        let Some(writer) = &mut self.patterns else { return Ok(()) };
+        let Patterns { patterns, shown } = &mut self.waiting_patterns;
+        let names = self.names;
+        write_groups(writer, patterns, all, |group: &[Pattern]| {
+            let item = |kind| Field::new("item", kind, false);
+            let mut positions = ListBuilder::new(Int32Builder::new()).with_field(item(DataType::Int32));
+            let mut clicks = ListBuilder::new(Int8Builder::new()).with_field(item(DataType::Int8));
+            for pattern in group {
+                for shown in &shown[pattern.shown.clone()] {
+                    positions.values().append_value(shown.position as i32);
+                    clicks.values().append_value(i8::from(shown.click));
+                }
+                positions.append(true);
+                clicks.append(true);
+            }
+            let docs = |pattern: &Pattern| shown[pattern.shown.clone()].iter().map(|shown| shown.doc as usize);
+            vec![
+                ids_array(names.queries, group.iter().map(|pattern| pattern.query as usize)),
+                doc_lists(names.docs, group.iter().map(docs)),
+                Arc::new(positions.finish()),
+                Arc::new(clicks.finish()),
+                Arc::new(Int64Array::from_iter_values(group.iter().map(|pattern| pattern.sessions as i64))),
+            ]
+        })?;
+        self.drop_written_pages();
+        Ok(())
+    }
+
+    /// Forgets the pages of patterns that are written.
+    fn drop_written_pages(&mut self) {
+        let Patterns { patterns, shown } = &mut self.waiting_patterns;
+        let written = patterns.first().map_or(shown.len(), |pattern| pattern.shown.start);
+        shown.drain(..written);
+        for pattern in patterns {
+            pattern.shown = pattern.shown.start - written..pattern.shown.end - written;
+        }
+    }
+}
+
+/// Rows that are worth writing: a few groups for each thread.
+fn enough() -> usize {
+    2 * GROUP * rayon::current_num_threads()
+}
+
+/// Writes the whole groups of `waiting`, or all of it, and leaves the rest.
+fn write_groups<T: Sync>(
+    writer: &mut GroupWriter,
+    waiting: &mut Vec<T>,
+    all: bool,
+    columns: impl Fn(&[T]) -> Vec<ArrayRef> + Sync,
+) -> Result<()> {
+    let count = if all { waiting.len() } else { waiting.len() / GROUP * GROUP };
+    let groups: Vec<&[T]> = waiting[..count].chunks(GROUP).collect();
+    writer.write(groups.len(), |group| columns(groups[group]))?;
+    waiting.drain(..count);
+    Ok(())
+}
+
+fn cell_fields(names: Names<'_>) -> Vec<Field> {
+    vec![
+        ids_field("query", names.queries),
+        ids_field("doc", names.docs),
+        Field::new("position", DataType::Int32, false),
+        ids_field("user", names.users),
+        Field::new("impressions", DataType::Int64, false),
+        Field::new("clicks", DataType::Int64, false),
+    ]
+}
+
+fn session_fields(names: Names<'_>) -> Vec<Field> {
+    let sessions = Field::new("sessions", DataType::Int64, false);
+    vec![ids_field("query", names.queries), ids_field("user", names.users), sessions]
+}
+
+fn pattern_fields(names: Names<'_>) -> Vec<Field> {
+    let list = |name: &str, kind| Field::new(name, DataType::List(Arc::new(Field::new("item", kind, false))), false);
+    vec![
+        ids_field("query", names.queries),
+        list("docs", ids_field("item", names.docs).data_type().clone()),
+        list("positions", DataType::Int32),
+        list("clicks", DataType::Int8),
+        Field::new("sessions", DataType::Int64, false),
+    ]
+}
+
+/// Lists of documents as a column.
+fn doc_lists(docs: &Ids, lists: impl Iterator<Item = impl Iterator<Item = usize>>) -> ArrayRef {
+    let item = |kind| Field::new("item", kind, false);
+    match docs {
+        Ids::Integers(values) => {
+            let mut column = ListBuilder::new(Int64Builder::new()).with_field(item(DataType::Int64));
+            for list in lists {
+                list.for_each(|doc| column.values().append_value(values[doc]));
+                column.append(true);
+            }
+            Arc::new(column.finish())
+        }
+        Ids::Texts(texts) => {
+            let mut column = ListBuilder::new(StringBuilder::new()).with_field(item(DataType::Utf8));
+            for list in lists {
+                list.for_each(|doc| column.values().append_value(texts.get(doc)));
+                column.append(true);
+            }
+            Arc::new(column.finish())
+        }
+    }
+}
