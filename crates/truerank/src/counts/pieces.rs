@@ -45,6 +45,14 @@ impl Piece {
         self.times.extend(time);
     }
 
+    /// Without room for more.
+    fn shrunk(mut self) -> Self {
+        self.runs.shrink_to_fit();
+        self.rows.shrink_to_fit();
+        self.times.shrink_to_fit();
+        self
+    }
+
     /// Bytes on disk, and about as many in memory.
     pub fn size(&self) -> usize {
         self.runs.len() * RUN + self.rows.len() * ROW + self.times.len() * TIME
@@ -92,7 +100,7 @@ impl Stored {
     pub fn put_all(pieces: Vec<Piece>, store: &Store, ids: u64) -> Result<Vec<Stored>> {
         let size: usize = pieces.iter().map(Piece::size).sum();
         if store.hold(size, ids) {
-            return Ok(pieces.into_iter().map(Stored::Held).collect());
+            return Ok(pieces.into_iter().map(|piece| Stored::Held(piece.shrunk())).collect());
         }
         let mut bytes = Vec::with_capacity(size);
         pieces.iter().for_each(|piece| piece.encode(&mut bytes));

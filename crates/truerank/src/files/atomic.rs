@@ -3,6 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::unfinished::Unfinished;
 use crate::{Error, Result};
 
 /// A file that appears under its name only when it is complete.
@@ -12,6 +13,7 @@ use crate::{Error, Result};
 pub struct AtomicFile {
     target: PathBuf,
     file: BufWriter<tempfile::NamedTempFile>,
+    unfinished: Unfinished,
 }
 
 /// How the names of unfinished files begin.
@@ -29,12 +31,13 @@ impl AtomicFile {
             return Err(Error::input(target, "is a folder, but a file is to be written here"));
         }
         let folder = existing_folder_of(target)?;
-        let file = tempfile::Builder::new()
-            .prefix(TEMPORARY)
-            .permissions(default_permissions())
-            .tempfile_in(folder)
-            .map_err(|e| not_writable(folder, e))?;
-        Ok(AtomicFile { target: target.to_path_buf(), file: BufWriter::with_capacity(1 << 18, file) })
+        let create = || {
+            let mut builder = tempfile::Builder::new();
+            let file = builder.prefix(TEMPORARY).permissions(default_permissions()).tempfile_in(folder)?;
+            Ok((file.path().to_path_buf(), file))
+        };
+        let (file, unfinished) = Unfinished::create(create).map_err(|e| not_writable(folder, e))?;
+        Ok(AtomicFile { target: target.to_path_buf(), file: BufWriter::with_capacity(1 << 18, file), unfinished })
     }
 
     /// Makes the file appear under its name.
@@ -43,6 +46,7 @@ impl AtomicFile {
         let file = self.file.into_inner().map_err(|e| Error::io(&target, e.into_error()))?;
         file.as_file().sync_all().map_err(|e| Error::io(&target, e))?;
         file.persist(&target).map_err(|e| Error::io(&target, e.error))?;
+        drop(self.unfinished);
         Ok(())
     }
 }
@@ -66,7 +70,7 @@ impl Write for AtomicFile {
 ///
 /// Replacing removes all that is in the older folder, so one that holds a name that is not `ours` is refused.
 pub fn write_folder<T>(target: &Path, ours: impl Fn(&str) -> bool, fill: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
-    let staging = stage_folder(target, ours)?;
+    let (staging, _unfinished) = stage_folder(target, ours)?;
     let content = staging.path().join("content");
     std::fs::create_dir(&content).map_err(|e| Error::io(&content, e))?;
     let filled = fill(&content)?;
@@ -80,14 +84,18 @@ pub fn check_folder(target: &Path, ours: impl Fn(&str) -> bool) -> Result<()> {
 }
 
 /// A temporary folder beside `target`, if that may be written.
-fn stage_folder(target: &Path, ours: impl Fn(&str) -> bool) -> Result<tempfile::TempDir> {
+fn stage_folder(target: &Path, ours: impl Fn(&str) -> bool) -> Result<(tempfile::TempDir, Unfinished)> {
     if target.is_dir() {
         check_replaceable(target, ours)?;
     } else if target.exists() {
         return Err(Error::input(target, "is a file, but a folder is to be written here"));
     }
     let folder = existing_folder_of(target)?;
-    tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(folder).map_err(|e| not_writable(folder, e))
+    let create = || {
+        let staging = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(folder)?;
+        Ok((staging.path().to_path_buf(), staging))
+    };
+    Unfinished::create(create).map_err(|e| not_writable(folder, e))
 }
 
 fn check_replaceable(folder: &Path, ours: impl Fn(&str) -> bool) -> Result<()> {

@@ -6,9 +6,11 @@ mod groups;
 mod open;
 mod spool;
 pub mod table;
+mod unfinished;
 
 pub use atomic::{AtomicFile, check_file, check_folder, is_temporary, write_folder};
 pub use fingerprint::Fingerprint;
 pub use groups::GroupWriter;
 pub use open::{Compression, FileFormat, decoder, read_bytes, read_text};
 pub use spool::Spool;
+pub use unfinished::remove_unfinished;
