@@ -61,7 +61,7 @@ fn corrections_that_change_nothing_or_do_not_fit_are_refused() {
             sandbox.fail(&format!("relevance counts --propensities clicks.propensities.json -o OUT {arguments}"));
         assert!(line.contains(reason), "{arguments}: {line}");
     };
-    refused("--prior mean", "--prior mean changes nothing without --clip or --shrink; add --shrink auto");
+    refused("--prior mean", "prior mean changes nothing without clip or shrink; add --shrink auto");
     refused("--prior model --shrink auto", "--prior model needs the features of the documents; add --data");
     refused("--prior mean --shrink auto --data data", "--data is for --prior model");
     refused(

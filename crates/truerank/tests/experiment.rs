@@ -30,7 +30,7 @@ fn a_run_is_its_stages_in_order() {
     let production = production_ranker(&data.train, 0.01, 1, &Silent).unwrap();
     let lists = [ShownLists::top(&data.train, &production.score(&data.train).unwrap(), 10).unwrap()];
     let simulator = Simulation::new().sessions(20_000).seed(1).prepare(&data.train, &lists).unwrap();
-    let (counts, _) = truerank::counts::count_log(&simulator.log(), Default::default()).unwrap();
+    let (counts, _) = truerank::counts::count_log(&simulator.log(), &Default::default()).unwrap();
     let relevance = estimate(&counts, &simulator.propensities(), Estimator::UserAware).unwrap();
     let rows = relevance.rows_in(&data.train);
     let errors: Vec<f64> = relevance

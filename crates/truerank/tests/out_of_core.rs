@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use truerank::counts::{CountOptions, LogSummary, count_files, count_files_into};
+use truerank::files::Room;
 use truerank::ids::{Ids, Texts};
 use truerank::log::{Impression, Log, OnBadRow, ReadOptions, write_log};
 use truerank::memory::Memory;
 use truerank::progress::Silent;
 
 /// Far less than the rows of the logs below take, and just enough for their ids.
-const LITTLE: Memory = Memory::new(1 << 20);
+fn little() -> Room {
+    Room::new(Memory::new(1 << 20))
+}
 
 fn texts(prefix: &str, count: u32) -> Ids {
     let mut texts = Texts::default();
@@ -81,7 +84,7 @@ fn counts_are_the_same_bytes_in_any_memory() {
     assert_eq!(summary.spooled, 0);
     assert!(plenty == bytes_of(&written));
     for threads in 1..=3 {
-        let (little, summary) = on_threads(threads, || counted(&paths, &options, &all.clone().memory(LITTLE)));
+        let (little, summary) = on_threads(threads, || counted(&paths, &options, &all.clone().room(little())));
         assert!(summary.spooled > 1 << 20, "{}", summary.spooled);
         assert!(little == plenty, "{threads} threads");
     }
@@ -101,7 +104,7 @@ fn pages_that_are_left_out_are_left_out_in_any_memory() {
     let paths = write_parts(&log, folder.path());
     let options = ReadOptions::new().on_bad_row(OnBadRow::Skip);
     let (plenty, all) = counted(&paths, &options, &CountOptions::new());
-    let (little, summary) = counted(&paths, &options, &CountOptions::new().memory(LITTLE));
+    let (little, summary) = counted(&paths, &options, &CountOptions::new().room(little()));
     assert!(summary.spooled > 0 && summary.bad_rows.count > 100);
     assert_eq!(LogSummary { spooled: 0, ..summary }, all);
     assert!(little == plenty);
@@ -124,7 +127,7 @@ fn contradictions_are_told_alike_in_any_memory() {
         assert!(!target.exists());
         error.to_string()
     };
-    assert_eq!(message(&CountOptions::new().memory(LITTLE)), message(&CountOptions::new()));
+    assert_eq!(message(&CountOptions::new().room(little())), message(&CountOptions::new()));
     assert!(message(&CountOptions::new()).contains("appears twice in session"));
 }
 
@@ -136,7 +139,7 @@ fn ids_that_do_not_fit_are_an_error_with_the_way_out() {
     let log = Log { users: Ids::numbered(1), queries: Ids::numbered(1), docs: texts("d", 50_000), impressions };
     let path = folder.path().join("log.parquet");
     write_log(&log, &path).unwrap();
-    let what = CountOptions::new().memory(LITTLE);
+    let what = CountOptions::new().room(little());
     let error = count_files_into(&folder.path().join("counts"), &[path], &ReadOptions::new(), &what, &Silent);
     let message = error.unwrap_err().to_string();
     assert!(message.contains("but --memory 1MiB leaves 640KiB for them; raise --memory"), "{message}");
@@ -146,7 +149,7 @@ fn ids_that_do_not_fit_are_an_error_with_the_way_out() {
 fn a_missing_temporary_folder_is_said_before_reading() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
-    let what = CountOptions::new().memory(LITTLE).temporary(missing.clone());
+    let what = CountOptions::new().room(little().temporary(&missing));
     let error = count_files(&[folder.path().join("no.csv")], &ReadOptions::new(), &what, &Silent).unwrap_err();
     assert!(error.to_string().starts_with(&format!("{}: no such folder", missing.display())));
 }

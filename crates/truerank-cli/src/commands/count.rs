@@ -53,7 +53,7 @@ impl Count {
         self.log.keep_bad_rows_beside(&self.output);
         self.log.options()?;
         check_folder(&self.output, is_counts_file)?;
-        let what = self.memory.bound(CountOptions::new().patterns(self.patterns));
+        let what = CountOptions::new().patterns(self.patterns).room(self.memory.room_beside(&self.output));
         let (counted, summary) = self.log.count_into(&self.output, &what, progress)?;
         progress.finish();
         let mut totals = vec![

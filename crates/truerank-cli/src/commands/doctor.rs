@@ -5,12 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
-use truerank::counts::{CountOptions, Counts, LogSummary};
+use truerank::counts::{CountOptions, CountsView, LogSummary, Need, open_counts};
 use truerank::doctor::{Diagnosis, Doctor as Examiner};
 
 use super::features::FeatureArguments;
 use super::findings::to_text;
 use super::log_arguments::LogArguments;
+use super::memory::MemoryArguments;
 use crate::output::{print, print_json};
 use crate::progress::Shown;
 
@@ -52,6 +53,9 @@ pub struct Doctor {
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
+    #[command(flatten)]
+    memory: MemoryArguments,
+
     /// Print everything as JSON
     #[arg(long)]
     json: bool,
@@ -67,7 +71,7 @@ impl Doctor {
         let (counts, summary) = self.counts(progress)?;
         let examiner = Examiner::new().permutations(self.permutations).level(self.level).seed(self.seed);
         let pages = summary.as_ref().map(|summary| &summary.pages);
-        let diagnosis = examiner.examine(&counts, pages, data.as_ref(), progress)?;
+        let diagnosis = examiner.examine(counts.as_ref(), pages, data.as_ref(), progress)?;
         let report = diagnosis.report(&format!("Click log: {}", self.log.name()));
         if let Some(folder) = &self.output {
             report.write(folder)?;
@@ -85,11 +89,12 @@ impl Doctor {
     }
 
     /// The log's counts; a folder of counts as it is.
-    fn counts(&self, progress: &Shown) -> Result<(Counts, Option<LogSummary>)> {
+    fn counts(&self, progress: &Shown) -> Result<(Box<dyn CountsView>, Option<LogSummary>)> {
+        let room = self.output.as_ref().map_or_else(|| self.memory.room(), |folder| self.memory.room_beside(folder));
         if let Some(folder) = self.log.counts_folder() {
-            return Ok((Counts::read(folder)?, None));
+            return Ok((open_counts(folder, &room, Need::Estimation)?, None));
         }
-        let (counts, summary) = self.log.count(&CountOptions::new(), progress)?;
+        let (counts, summary) = self.log.count_view(&CountOptions::new().room(room), progress)?;
         Ok((counts, Some(summary)))
     }
 }

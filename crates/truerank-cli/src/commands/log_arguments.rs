@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use truerank::counts::{CountOptions, CountTotals, Counts, LogSummary, count_files, count_files_into, count_log};
+use truerank::counts::{
+    CountOptions, Counts, CountsView, LogSummary, Need, Totals, count_files, count_files_into, count_files_view,
+    count_log,
+};
 use truerank::log::{ClickList, Columns, LogFormat, OnBadRow, ReadOptions, Time, UbiOptions, read_ubi};
 use truerank::progress::Progress;
 
@@ -119,12 +122,7 @@ impl LogArguments {
     }
 
     /// Counts the logs into a folder, and says what should be known of them.
-    pub fn count_into(
-        &self,
-        folder: &Path,
-        what: &CountOptions,
-        progress: &Shown,
-    ) -> Result<(CountTotals, LogSummary)> {
+    pub fn count_into(&self, folder: &Path, what: &CountOptions, progress: &Shown) -> Result<(Totals, LogSummary)> {
         let (totals, summary) = match self.is_ubi() {
             true => {
                 let (counts, summary) = self.count_ubi(what, progress)?;
@@ -134,6 +132,17 @@ impl LogArguments {
         };
         summary.remarks().iter().for_each(|remark| progress.say(remark));
         Ok((totals, summary))
+    }
+
+    /// Counts the logs within the room of `what`, for estimation, and says what should be known of them.
+    pub fn count_view(&self, what: &CountOptions, progress: &Shown) -> Result<(Box<dyn CountsView>, LogSummary)> {
+        if self.is_ubi() {
+            let (counts, summary) = self.count(what, progress)?;
+            return Ok((Box::new(counts), summary));
+        }
+        let counted = count_files_view(&self.logs, &self.options()?, what, Need::Estimation, progress)?;
+        counted.1.remarks().iter().for_each(|remark| progress.say(remark));
+        Ok(counted)
     }
 
     /// Whether queries and events of OpenSearch are read instead of a log.

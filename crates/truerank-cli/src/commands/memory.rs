@@ -1,35 +1,33 @@
-//! How much memory a subcommand may hold, and where the rest goes.
+//! How much memory a subcommand may take, and where the rest goes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use truerank::counts::CountOptions;
+use truerank::files::Room;
 use truerank::memory::Memory;
 
-/// The bound of memory.
+/// Memory, and a folder for what does not fit into it.
 #[derive(clap::Args)]
 pub struct MemoryArguments {
-    /// How much to hold in memory, such as 4GiB; the rest goes to disk, and the result is the same [default: half of what
+    /// Memory to hold, such as 512MiB or 2GB; the rest goes to disk, and results do not depend on it [default: half of what
     /// is free]
     #[arg(long, value_name = "SIZE")]
     memory: Option<Memory>,
 
-    /// Folder on the disk that takes what is not held [default: that of the output]
+    /// Folder on the disk that takes what does not fit into memory [default: that of the output, else the system's]
     #[arg(long, value_name = "FOLDER")]
     temporary: Option<PathBuf>,
 }
 
 impl MemoryArguments {
-    /// How much memory work may take.
-    pub fn memory(&self) -> Memory {
-        self.memory.unwrap_or_else(Memory::half_of_free)
+    /// Room to work in; the folder is that of what is written.
+    pub fn room_beside(&self, output: &Path) -> Room {
+        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let room = Room::new(self.memory.unwrap_or_else(Memory::half_of_free));
+        room.temporary(self.temporary.as_deref().unwrap_or(folder))
     }
 
-    /// Counting within this bound.
-    pub fn bound(&self, options: CountOptions) -> CountOptions {
-        let options = options.memory(self.memory());
-        match &self.temporary {
-            Some(folder) => options.temporary(folder.clone()),
-            None => options,
-        }
+    /// Room to work in where nothing is written.
+    pub fn room(&self) -> Room {
+        self.room_beside(&std::env::temp_dir().join("nothing"))
     }
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
-use truerank::counts::Counts;
+use truerank::counts::{Counts, CountsView, Need, held_counts, open_counts};
 use truerank::data::Dataset;
 use truerank::files::check_file;
 use truerank::network::Architecture;
@@ -15,6 +15,7 @@ use truerank::propensity::{
 use truerank::ranker::Dla;
 
 use super::common::{ReadArguments, read_training_part, together};
+use super::memory::MemoryArguments;
 use super::propensity_report::{Outcome, report, to_json};
 use crate::output::{print, print_json};
 use crate::progress::Shown;
@@ -110,6 +111,9 @@ pub struct Propensity {
     #[command(flatten)]
     reading: ReadArguments,
 
+    #[command(flatten)]
+    memory: MemoryArguments,
+
     /// Print a summary as JSON
     #[arg(long)]
     json: bool,
@@ -142,6 +146,23 @@ enum GroupBy {
     KMeans,
 }
 
+/// Counts as the method reads them.
+enum Input {
+    /// Block after block.
+    Blocks(Box<dyn CountsView>),
+    /// As a whole.
+    Whole(Counts),
+}
+
+impl Input {
+    fn view(&self) -> &dyn CountsView {
+        match self {
+            Input::Blocks(counts) => counts.as_ref(),
+            Input::Whole(counts) => counts,
+        }
+    }
+}
+
 /// The most clusters that are tried where the number is to be chosen.
 const MOST_CLUSTERS: usize = 20;
 
@@ -154,7 +175,7 @@ impl Propensity {
         let contexts = self.user_features.as_deref().map(Contexts::read).transpose()?;
         let counts = self.read_counts()?;
         if let (Some(truth), Some(path)) = (&truth, &self.against) {
-            check_truth(truth, path, &counts)?;
+            check_truth(truth, path, counts.view())?;
         }
         let data = self.data.as_deref().map(|path| read_training_part(path, &self.reading, progress)).transpose()?;
         let outcome = self.estimate(&counts, data.as_ref(), contexts, progress).with_context(|| self.place())?;
@@ -164,7 +185,7 @@ impl Propensity {
             ranker.save(path)?;
         }
         outcome.propensities.write(&self.output)?;
-        let error = truth.map(|truth| outcome.propensities.error_against(&truth, &counts)).transpose()?;
+        let error = truth.map(|truth| outcome.propensities.error_against(&truth, counts.view())).transpose()?;
         if self.json {
             return print_json(&to_json(&outcome, error.as_ref()));
         }
@@ -246,9 +267,13 @@ impl Propensity {
         }
     }
 
-    fn read_counts(&self) -> Result<Counts> {
-        let counts = Counts::read(&self.counts)?;
-        if counts.click_count() == 0 {
+    fn read_counts(&self) -> Result<Input> {
+        let (room, need) = (self.memory.room_beside(&self.output), Need::Estimation);
+        let counts = match self.method {
+            Method::Em => Input::Blocks(open_counts(&self.counts, &room, need)?),
+            _ => Input::Whole(held_counts(&self.counts, &room, need)?),
+        };
+        if counts.view().totals().clicks == 0 {
             bail!("{}: has no clicks, so nothing can be said about examination", self.counts.display());
         }
         Ok(counts)
@@ -264,22 +289,25 @@ impl Propensity {
 
     fn estimate(
         &self,
-        counts: &Counts,
+        counts: &Input,
         data: Option<&Dataset>,
         contexts: Option<Contexts>,
         progress: &Shown,
     ) -> Result<Outcome> {
-        Ok(match (self.method, data) {
-            (Method::UserPbm, Some(data)) => Outcome::of(self.user_pbm().estimate(counts, data, progress)?),
-            (Method::Dla, Some(data)) => {
+        Ok(match (self.method, counts, data) {
+            (Method::UserPbm, Input::Whole(counts), Some(data)) => {
+                Outcome::of(self.user_pbm().estimate(counts, data, progress)?)
+            }
+            (Method::Dla, Input::Whole(counts), Some(data)) => {
                 let (ranker, propensities) = self.dla().fit(data, counts, None, progress)?;
                 Outcome { propensities, ranker: Some(ranker), ..Outcome::default() }
             }
-            (Method::Swap, _) => Outcome::of(self.swap().estimate(counts)?),
-            (Method::Harvesting, _) => Outcome::of(self.harvesting().estimate(counts)?),
-            (Method::Cpbm, _) => Outcome::of(self.cpbm(contexts).estimate(counts, progress)?),
+            (Method::Swap, Input::Whole(counts), _) => Outcome::of(self.swap().estimate(counts)?),
+            (Method::Harvesting, Input::Whole(counts), _) => Outcome::of(self.harvesting().estimate(counts)?),
+            (Method::Cpbm, Input::Whole(counts), _) => Outcome::of(self.cpbm(contexts).estimate(counts, progress)?),
             _ => {
-                let estimate = self.em(counts.users.len()).estimate(counts, data, progress)?;
+                let counts = counts.view();
+                let estimate = self.em(counts.users().len()).estimate(counts, data, progress)?;
                 Outcome { propensities: estimate.propensities, held_out: estimate.held_out, ranker: None }
             }
         })
@@ -375,8 +403,8 @@ fn parse_clusters(text: &str) -> Result<ClusterCount, String> {
 }
 
 /// What is taken for the truth should reach as far as the log.
-fn check_truth(truth: &Propensities, path: &Path, counts: &Counts) -> Result<()> {
-    let (known, needed) = (truth.positions(), counts.max_position() as usize);
+fn check_truth(truth: &Propensities, path: &Path, counts: &dyn CountsView) -> Result<()> {
+    let (known, needed) = (truth.positions(), counts.totals().max_position as usize);
     if known < needed {
         bail!("{}: has {known} positions, but the log has {needed}; compare with propensities of all", path.display());
     }

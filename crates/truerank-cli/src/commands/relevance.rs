@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
-use truerank::counts::Counts;
+use truerank::counts::{CountsView, Need, open_counts};
 use truerank::files::{check_file, check_folder, write_folder};
 use truerank::propensity::{Propensities, RelevanceForm};
 use truerank::relevance::{
@@ -13,6 +13,7 @@ use truerank::relevance::{
 };
 
 use super::common::{ReadArguments, read_training_part, together};
+use super::memory::MemoryArguments;
 use super::weights_report::{diagnostics_json, diagnostics_text, report_json, report_text};
 use crate::output::{print, print_json};
 use crate::progress::Shown;
@@ -83,6 +84,9 @@ pub struct Relevance {
     #[arg(long)]
     diagnostics: bool,
 
+    #[command(flatten)]
+    memory: MemoryArguments,
+
     /// Print a summary as JSON
     #[arg(long)]
     json: bool,
@@ -96,16 +100,14 @@ impl Relevance {
     pub fn run(self, progress: &Shown) -> Result<()> {
         let estimators = self.estimators()?;
         self.check(&estimators)?;
-        let counts = Counts::read(&self.counts)?;
+        let counts = open_counts(&self.counts, &self.memory.room_beside(&self.output), Need::Cells)?;
         let propensities = Propensities::read(&self.propensities)?;
         let fits = || together(&self.counts, &self.propensities);
-        let exposures = Exposures::new(&counts, &propensities).with_context(fits)?;
-        let prior = self.prior(&counts, &propensities, progress)?;
-        let results: Vec<_> = estimators
-            .into_par_iter()
-            .map(|estimator| self.weigh(self.estimation(estimator, &prior), &exposures))
-            .collect();
-        let results = results.into_iter().collect::<truerank::Result<Vec<_>>>().with_context(fits)?;
+        let exposures = Exposures::new(counts.as_ref(), &propensities).with_context(fits)?;
+        let prior = self.prior(counts.as_ref(), &propensities, progress)?;
+        let weigh = |estimator| self.weigh(self.estimation(estimator, &prior), &exposures);
+        // One after another: each is spread over all threads, and holds blocks of cells while it works.
+        let results = estimators.into_iter().map(weigh).collect::<truerank::Result<Vec<_>>>().with_context(fits)?;
         let (all, diagnostics): (Vec<Weights>, Vec<Option<Diagnostics>>) = results.into_iter().unzip();
         match self.estimator.as_str() {
             "all" => write_all(&all, &self.output)?,
@@ -118,9 +120,7 @@ impl Relevance {
     /// What can be said before anything is read.
     fn check(&self, estimators: &[Estimator]) -> Result<()> {
         let corrects = self.clip.is_some() || self.shrink != Shrink::None;
-        if self.prior != PriorKind::None && !corrects {
-            bail!("--prior {} changes nothing without --clip or --shrink; add --shrink auto", self.prior);
-        }
+        self.prior.check(self.clip, self.shrink)?;
         if corrects && estimators.iter().any(|estimator| !estimator.divides_by_exposure()) {
             bail!(
                 "--clip and --shrink belong to user-aware and user-aware-smoothed, but --estimator is {}",
@@ -139,17 +139,13 @@ impl Relevance {
         Ok(())
     }
 
-    fn prior(&self, counts: &Counts, propensities: &Propensities, progress: &Shown) -> Result<Prior> {
-        Ok(match (self.prior, &self.data) {
-            (PriorKind::None, _) => Prior::None,
-            (PriorKind::Mean, _) => Prior::Mean,
-            (PriorKind::Model, path) => {
-                let path = path.as_deref().unwrap_or(Path::new(""));
-                let data = read_training_part(path, &self.reading, progress)?;
-                let predictor = RelevancePredictor::new().form(self.prior_model.clone()).seed(self.seed);
-                let predicted = predictor.predict(counts, propensities, &data, progress);
-                Prior::Model(predicted.with_context(|| together(&self.counts, path))?)
-            }
+    fn prior(&self, counts: &dyn CountsView, propensities: &Propensities, progress: &Shown) -> Result<Prior> {
+        self.prior.prior(|| {
+            let path = self.data.as_deref().unwrap_or(Path::new(""));
+            let data = read_training_part(path, &self.reading, progress)?;
+            let predictor = RelevancePredictor::new().form(self.prior_model.clone()).seed(self.seed);
+            let predicted = predictor.predict(counts, propensities, &data, progress);
+            predicted.with_context(|| together(&self.counts, path))
         })
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use super::numbering::AllNames;
+use super::tables::NumberedIds;
 use crate::ids::Ids;
 use crate::log::{
     BadKind, BadRow, BadRowsWriter, Fault, IdColumn, Piece, ReadOptions, Rows, STDIN, for_each_rows_in_order, shown,
@@ -47,7 +47,7 @@ pub(super) enum ConflictKind {
 }
 
 impl NamedConflict {
-    pub fn new(conflict: &Conflict, names: &AllNames) -> Self {
+    pub fn new(conflict: &Conflict, names: &NumberedIds) -> Self {
         let name = |ids: &Ids, number: u32| ids.name(number as usize).into_owned();
         let kind = match conflict.kind {
             Clash::Users(a, b) => ConflictKind::Users(name(&names.users, a), name(&names.users, b)),

@@ -8,11 +8,12 @@ use super::counter::Counter;
 use super::folder::is_counts_file;
 use super::model::Counts;
 use super::partition::Stop;
-use super::summary::{CountTotals, LogSummary};
+use super::stored::{Need, open_counts};
+use super::summary::LogSummary;
+use super::view::{CountsView, Totals};
 use super::writer::{FolderWriter, Names};
-use crate::files::write_folder;
+use crate::files::{Room, write_folder};
 use crate::log::{BadKind, BadRowsWriter, Log, ReadOptions, Reading, for_each_rows};
-use crate::memory::Memory;
 use crate::progress::Progress;
 use crate::{Error, Result};
 
@@ -20,8 +21,7 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CountOptions {
     patterns: bool,
-    memory: Option<Memory>,
-    temporary: Option<PathBuf>,
+    room: Option<Room>,
 }
 
 impl CountOptions {
@@ -36,24 +36,17 @@ impl CountOptions {
         self
     }
 
-    /// How much memory to hold; the rest goes to a temporary file. Default: no bound.
-    pub fn memory(mut self, memory: Memory) -> Self {
-        self.memory = Some(memory);
+    /// How much memory to hold, and where the rest goes. Default: all is held.
+    pub fn room(mut self, room: Room) -> Self {
+        self.room = Some(room);
         self
     }
 
-    /// The folder on whose disk the temporary file is. Default: that of the counts, or the system's for such files.
-    pub fn temporary(mut self, folder: PathBuf) -> Self {
-        self.temporary = Some(folder);
-        self
-    }
-
-    fn counter(&self, beside: Option<&Path>) -> Result<Counter> {
+    fn counter(&self) -> Result<Counter> {
         let counter = Counter::new().patterns(self.patterns);
-        let Some(memory) = self.memory else { return Ok(counter) };
-        match self.temporary.as_deref().or(beside) {
-            Some(folder) => counter.bounded(memory, folder),
-            None => counter.bounded(memory, &std::env::temp_dir()),
+        match &self.room {
+            Some(room) => counter.room(room),
+            None => Ok(counter),
         }
     }
 }
@@ -69,7 +62,7 @@ pub fn count_files(
     what: &CountOptions,
     progress: &dyn Progress,
 ) -> Result<(Counts, LogSummary)> {
-    let (counted, summary) = count(paths, options, what.counter(None)?, progress)?;
+    let (counted, summary) = count(paths, options, what.counter()?, progress)?;
     Ok((counted.into_counts()?, summary))
 }
 
@@ -81,15 +74,36 @@ pub fn count_files_into(
     options: &ReadOptions,
     what: &CountOptions,
     progress: &dyn Progress,
-) -> Result<(CountTotals, LogSummary)> {
-    let beside = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let (counted, summary) = count(paths, options, what.counter(Some(beside))?, progress)?;
+) -> Result<(Totals, LogSummary)> {
+    let (counted, summary) = count(paths, options, what.counter()?, progress)?;
     progress.begin("writing counts", summary.pages.shown);
     let totals = write_folder(folder, is_counts_file, |folder| write(counted, folder, progress))?;
     Ok((totals, summary))
 }
 
-fn write(mut counted: Counted, folder: &Path, progress: &dyn Progress) -> Result<CountTotals> {
+/// Counts log files as [`count_files`] does, and keeps the counts in memory or on disk, so that they and what `need` makes of
+/// them stay within the room of the options.
+pub fn count_files_view(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    what: &CountOptions,
+    need: Need,
+    progress: &dyn Progress,
+) -> Result<(Box<dyn CountsView>, LogSummary)> {
+    let (counted, summary) = count(paths, options, what.counter()?, progress)?;
+    // There are at most as many cells as impressions.
+    match what.room.as_ref().filter(|room| !room.holds(need.of_cells(summary.pages.shown))) {
+        None => Ok((Box::new(counted.into_counts()?), summary)),
+        Some(room) => {
+            let folder = room.temporary_folder()?;
+            let counts = folder.path().join("counts");
+            write_folder(&counts, is_counts_file, |folder| write(counted, folder, progress))?;
+            Ok((open_counts(&counts, room, need)?, summary))
+        }
+    }
+}
+
+fn write(mut counted: Counted, folder: &Path, progress: &dyn Progress) -> Result<Totals> {
     let names = std::mem::take(&mut counted.names);
     let names = Names { queries: &names.queries, docs: &names.docs, users: &names.users };
     let mut writer = FolderWriter::create(folder, names, counted.has_patterns)?;
@@ -159,7 +173,7 @@ fn check_clicks(files: &[PathBuf], clicks: u64, impressions: u64) -> Result<()> 
 
 /// Counts a log in memory.
 pub fn count_log(log: &Log, options: &CountOptions) -> Result<(Counts, LogSummary)> {
-    let counter = options.counter(None)?;
+    let counter = options.counter()?;
     counter.add(log.block())?;
     let rows = counter.rows();
     let counted = counter.count().map_err(|stop| match stop {

@@ -3,12 +3,12 @@
 use super::conflict::{Conflict, NamedConflict};
 use super::merge::{Merge, SortedRun};
 use super::model::Counts;
-use super::numbering::AllNames;
 use super::partition::Part;
 use super::record::Batch;
 use super::store::Store;
 use super::summary::PageSummary;
-use super::used::{Renumberings, UsedIds};
+use super::tables::{NumberedIds, Renumber};
+use super::used::UsedIds;
 use crate::Result;
 
 /// Cells that are merged at a time.
@@ -16,10 +16,10 @@ const BATCH: usize = 1 << 18;
 
 /// Counts in runs, and what was seen on the way.
 pub(super) struct Counted {
-    pub names: AllNames,
+    pub names: NumberedIds,
     pub summary: PartSummary,
     pub has_patterns: bool,
-    renumberings: Option<Renumberings>,
+    renumber: Option<Renumber>,
     runs: Vec<SortedRun>,
     store: Store,
 }
@@ -57,21 +57,21 @@ impl PartSummary {
 impl Counted {
     /// Counts in `runs`; where `used` says which ids are left, others are dropped.
     pub fn new(
-        names: AllNames,
+        names: NumberedIds,
         used: Option<UsedIds>,
         has_patterns: bool,
         runs: Vec<SortedRun>,
         store: Store,
         summary: PartSummary,
     ) -> Self {
-        let (names, renumberings) = match used {
+        let (names, renumber) = match used {
             Some(used) => {
-                let (names, renumberings) = used.select(names);
-                (names, Some(renumberings))
+                let (names, renumber) = used.select(names);
+                (names, Some(renumber))
             }
             None => (names, None),
         };
-        Counted { names, summary, has_patterns, renumberings, runs, store }
+        Counted { names, summary, has_patterns, renumber, runs, store }
     }
 
     /// Bytes that were not held but put on disk.
@@ -81,12 +81,12 @@ impl Counted {
 
     /// Hands all counts to `take` in their order, some queries or a part of one at a time; merges ahead meanwhile.
     pub fn for_each_batch(self, mut take: impl FnMut(&Batch) -> Result<()> + Send) -> Result<()> {
-        let Counted { renumberings, runs, store, .. } = self;
+        let Counted { renumber, runs, store, .. } = self;
         let mut merge = Merge::new(runs, &store)?;
         let mut read = |mut batch: Batch| -> Result<Batch> {
             batch.clear();
             merge.read(BATCH, &mut batch)?;
-            renumberings.iter().for_each(|renumberings| renumberings.apply(&mut batch));
+            renumber.iter().for_each(|renumber| renumber.renumber(&mut batch));
             Ok(batch)
         };
         let (mut current, mut spare) = (read(Batch::default())?, Batch::default());
@@ -101,7 +101,7 @@ impl Counted {
     /// All counts in memory.
     pub fn into_counts(mut self) -> Result<Counts> {
         let has_patterns = self.has_patterns;
-        let AllNames { users, queries, docs } = std::mem::take(&mut self.names);
+        let NumberedIds { users, queries, docs } = std::mem::take(&mut self.names);
         let mut all = Batch::default();
         self.for_each_batch(|batch| {
             all.append(batch);

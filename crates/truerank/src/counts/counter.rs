@@ -4,7 +4,6 @@
 //! All rows of a query lie in one partition, so a partition needs nothing but its own rows and the numbers of the ids.
 //! Rows, and then the counts of partitions, are held in memory as long as they may be, and on disk from then on.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -19,9 +18,9 @@ use super::partition::{Part, Rules, Stop, count_partition};
 use super::pieces::{PARTITIONS, Piece, SplitBy, Stored, scatter, split};
 use super::store::Store;
 use super::used::UsedIds;
+use crate::files::Room;
 use crate::ids::Ids;
 use crate::log::{Block, IdColumn, ReadOptions, Rows};
-use crate::memory::Memory;
 use crate::{Error, Result};
 
 /// Rows of a block that are scattered at a time.
@@ -79,10 +78,10 @@ impl Counter {
         self
     }
 
-    /// Holds at most about `memory`, ids included; the rest goes to a file without a name on the disk of `folder`.
-    /// Default: all is held.
-    pub fn bounded(mut self, memory: Memory, folder: &Path) -> Result<Self> {
-        self.store = Store::bounded(memory, folder)?;
+    /// Holds at most about as much memory as there is room, ids included; the rest goes to a temporary file. Default: all
+    /// is held.
+    pub fn room(mut self, room: &Room) -> Result<Self> {
+        self.store = Store::bounded(room)?;
         Ok(self)
     }
 

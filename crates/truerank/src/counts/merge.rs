@@ -249,6 +249,7 @@ fn add_patterns<'a>(query: u32, parts: impl Iterator<Item = &'a Patterns>, sum: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::Room;
     use crate::memory::Memory;
 
     fn cell(query: u32, doc: u32, user: u32, impressions: u64) -> Cell {
@@ -286,7 +287,7 @@ mod tests {
     #[test]
     fn queries_of_all_runs_come_in_order_and_shared_ones_add_up() {
         let folder = tempfile::tempdir().unwrap();
-        for store in [Store::default(), Store::bounded(Memory::new(0), folder.path()).unwrap()] {
+        for store in [Store::default(), Store::bounded(&Room::new(Memory::new(0)).temporary(folder.path())).unwrap()] {
             for step in [1, 2, 100] {
                 let runs = vec![
                     run(&store, &[(0, counts(0, &[(1, 0, 2)])), (5, counts(5, &[(1, 3, 4), (2, 4, 1)]))]),

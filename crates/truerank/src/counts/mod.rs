@@ -1,8 +1,11 @@
 //! Turns impressions into cells: how often each user saw and clicked each document of each query at each position.
 //!
-//! [`count_files`] counts log files, [`count_files_into`] those that do not fit into memory, [`count_log`] a log in memory, and [`Counter`] takes blocks as they are made.
-//! [`Counts::split_queries`] holds queries out. [`Counts::write`] and [`Counts::read`] keep counts in a folder.
+//! [`count_files`] counts log files, [`count_files_into`] those that do not fit into memory, [`count_log`] a log in memory,
+//! and [`Counter`] takes blocks as they are made. [`Counts::split_queries`] holds queries out. [`Counts::write`] and
+//! [`Counts::read`] keep counts in a folder; [`open_counts`] opens one that may not fit into memory, for what works on a
+//! [`CountsView`].
 
+mod checks;
 mod conflict;
 mod count;
 mod counted;
@@ -16,12 +19,20 @@ mod pieces;
 mod record;
 mod select;
 mod store;
+mod stored;
 mod summary;
+mod tables;
 mod used;
+mod view;
 mod writer;
 
-pub use count::{CountOptions, count_files, count_files_into, count_log};
+pub use count::{CountOptions, count_files, count_files_into, count_files_view, count_log};
 pub use counter::Counter;
 pub use folder::is_counts_file;
 pub use model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
-pub use summary::{CountTotals, LogSummary, PageSummary};
+#[cfg(test)]
+pub(crate) use stored::tests::{assert_same, everywhere};
+pub use stored::{Need, StoredCounts, held_counts, open_counts};
+pub use summary::{LogSummary, PageSummary};
+pub use view::{Block, CountsView, Totals};
+pub(crate) use view::{by_document, by_position};

@@ -96,6 +96,15 @@ pub struct Shown {
     pub click: bool,
 }
 
+impl Patterns {
+    /// Appends a result page that `sessions` looked like.
+    pub(super) fn push(&mut self, query: u32, page: &[Shown], sessions: u64) {
+        let start = self.shown.len();
+        self.shown.extend_from_slice(page);
+        self.patterns.push(Pattern { query, shown: start..self.shown.len(), sessions });
+    }
+}
+
 impl Counts {
     /// n(q): how many sessions each query has.
     pub fn sessions_per_query(&self) -> Vec<u64> {

@@ -7,6 +7,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use foldhash::fast::FixedState;
 use rayon::prelude::*;
 
+use super::tables::NumberedIds;
 use crate::ids::{Ids, Interner, Texts};
 use crate::log::{IdColumn, OTHER, SMALL};
 use crate::{Error, Result};
@@ -133,14 +134,6 @@ pub(super) struct AllNumbers {
     pub docs: Numbers,
 }
 
-/// The names of all ids, in their natural order.
-#[derive(Debug, Default)]
-pub(super) struct AllNames {
-    pub users: Ids,
-    pub queries: Ids,
-    pub docs: Ids,
-}
-
 impl AllIds {
     /// How much memory the ids take, and will take while they are sorted.
     pub fn bytes(&self) -> u64 {
@@ -157,12 +150,12 @@ impl AllIds {
         }
     }
 
-    pub fn into_numbers(self) -> (AllNames, AllNumbers) {
+    pub fn into_numbers(self) -> (NumberedIds, AllNumbers) {
         let ((users, of_users), ((queries, of_queries), (docs, of_docs))) = rayon::join(
             || self.users.into_numbers(),
             || rayon::join(|| self.queries.into_numbers(), || self.docs.into_numbers()),
         );
-        (AllNames { users, queries, docs }, AllNumbers { users: of_users, queries: of_queries, docs: of_docs })
+        (NumberedIds { users, queries, docs }, AllNumbers { users: of_users, queries: of_queries, docs: of_docs })
     }
 }
 

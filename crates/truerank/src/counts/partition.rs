@@ -5,10 +5,11 @@ use rayon::slice::ParallelSliceMut;
 use super::conflict::{Clash, Conflict, NamedConflict};
 use super::merge::RunWriter;
 use super::model::{Cell, Pattern, SessionCount, Shown};
-use super::numbering::{AllNames, AllNumbers};
+use super::numbering::AllNumbers;
 use super::pieces::{Piece, Row};
 use super::record::Batch;
 use super::summary::PageSummary;
+use super::tables::NumberedIds;
 use crate::Error;
 use crate::log::ReadOptions;
 
@@ -40,7 +41,7 @@ impl Stop {
         }
     }
 
-    pub fn named(self, names: &AllNames) -> Stop<NamedConflict> {
+    pub fn named(self, names: &NumberedIds) -> Stop<NamedConflict> {
         match self {
             Stop::Conflict(conflict) => Stop::Conflict(NamedConflict::new(&conflict, names)),
             Stop::Error(error) => Stop::Error(error),

@@ -213,6 +213,7 @@ const HASHER: FixedState = FixedState::with_seed(2);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::Room;
     use crate::memory::Memory;
 
     fn piece(pages: u64) -> Piece {
@@ -228,7 +229,7 @@ mod tests {
     #[test]
     fn pieces_come_back_from_memory_and_from_disk() {
         let folder = tempfile::tempdir().unwrap();
-        let bounded = Store::bounded(Memory::new(0), folder.path()).unwrap();
+        let bounded = Store::bounded(&Room::new(Memory::new(0)).temporary(folder.path())).unwrap();
         for store in [Store::default(), bounded] {
             let stored = Stored::put_all(vec![piece(9), Piece::default(), piece(4)], &store, 0).unwrap();
             assert_eq!(stored.iter().map(Stored::size).sum::<usize>(), piece(9).size() + piece(4).size());

@@ -4,6 +4,7 @@
 //! orders are kept as they are.
 
 use super::model::{Cell, Pattern, Patterns, SessionCount, Shown};
+use crate::files::varint::{put, take};
 
 /// Rows of a table in a record at most, so that a reader holds little of a large query.
 const ROWS: usize = 1 << 14;
@@ -111,14 +112,6 @@ fn put_patterns(out: &mut Vec<u8>, patterns: &[Pattern], shown: &[Shown]) {
     }
 }
 
-fn put(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
 /// Reads records one after another. What was not written by [`encode`] reads as an end.
 #[derive(Debug)]
 pub(crate) struct Records<'a> {
@@ -196,22 +189,6 @@ fn take_patterns(bytes: &mut &[u8], query: u32, patterns: &mut Patterns) -> Opti
         patterns.patterns.push(Pattern { query, shown: start..patterns.shown.len(), sessions });
     }
     Some(())
-}
-
-fn take(bytes: &mut &[u8]) -> Option<u64> {
-    let (mut value, mut shift) = (0, 0);
-    loop {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some(value);
-        }
-        shift += 7;
-        if shift > 63 {
-            return None;
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Keeps what is counted in memory as long as it is allowed to, and on disk from then on.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::files::Spool;
+use crate::files::{Room, Spool};
 use crate::memory::Memory;
 use crate::{Error, Result};
 
@@ -28,9 +27,9 @@ pub(super) enum Segment {
 }
 
 impl Store {
-    /// Holds at most `memory`; the rest goes to a file without a name on the disk of `folder`.
-    pub fn bounded(memory: Memory, folder: &Path) -> Result<Self> {
-        Ok(Store { held: AtomicU64::new(0), bound: Some(Bound { memory, spool: Spool::create(folder)? }) })
+    /// Holds at most as much memory as there is room; the rest goes to its temporary file.
+    pub fn bounded(room: &Room) -> Result<Self> {
+        Ok(Store { held: AtomicU64::new(0), bound: Some(Bound { memory: room.memory(), spool: room.spool()? }) })
     }
 
     /// Whether `bytes` more may be held, beside `ids` bytes of ids. If so they are, until they are [freed](Self::free).

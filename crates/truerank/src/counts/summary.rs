@@ -30,31 +30,6 @@ pub struct LogSummary {
     pub notes: Vec<String>,
 }
 
-/// How large counts are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct CountTotals {
-    /// Impressions.
-    pub impressions: u64,
-    /// Clicks.
-    pub clicks: u64,
-    /// Sessions.
-    pub sessions: u64,
-    /// Queries.
-    pub queries: u64,
-    /// Ids of documents.
-    pub docs: u64,
-    /// Documents that were shown, counted for each query anew: ids are often unique within a query only.
-    pub shown: u64,
-    /// Users.
-    pub users: u64,
-    /// Cells.
-    pub cells: u64,
-    /// Click patterns, where they were counted.
-    pub patterns: Option<u64>,
-    /// The largest position.
-    pub max_position: u32,
-}
-
 /// How the result pages of a log look. A page without any of these oddities shows one document at each position from 1 on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct PageSummary {

@@ -2,9 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::model::{Cell, SessionCount, Shown};
-use super::numbering::AllNames;
 use super::record::Batch;
+use super::tables::{NumberedIds, Renumber};
 use crate::ids::Ids;
 
 /// The ids that occur, noted by many threads.
@@ -16,7 +15,7 @@ pub(super) struct UsedIds {
 }
 
 impl UsedIds {
-    pub fn none_of(names: &AllNames) -> Self {
+    pub fn none_of(names: &NumberedIds) -> Self {
         UsedIds {
             users: Bits::new(names.users.len()),
             queries: Bits::new(names.queries.len()),
@@ -32,16 +31,13 @@ impl UsedIds {
         }
     }
 
-    /// The names that occur, and how to renumber counts for them.
-    pub fn select(&self, names: AllNames) -> (AllNames, Renumberings) {
+    /// The names that occur, and their numbers.
+    pub fn select(&self, names: NumberedIds) -> (NumberedIds, Renumber) {
         let users = Renumbering::of(&names.users, |user| self.users.get(user));
         let queries = Renumbering::of(&names.queries, |query| self.queries.get(query));
         let docs = Renumbering::of(&names.docs, |doc| self.docs.get(doc));
-        let (users, new_users) = (users.ids, users.new);
-        let (queries, new_queries) = (queries.ids, queries.new);
-        let (docs, new_docs) = (docs.ids, docs.new);
-        let renumberings = Renumberings { users: new_users, queries: new_queries, docs: new_docs };
-        (AllNames { users, queries, docs }, renumberings)
+        let numbers = Renumber { queries: queries.new, docs: docs.new, users: users.new };
+        (NumberedIds { queries: queries.ids, docs: docs.ids, users: users.ids }, numbers)
     }
 }
 
@@ -62,35 +58,6 @@ impl Bits {
 
     fn get(&self, number: usize) -> bool {
         self.0[number / 64].load(Ordering::Relaxed) >> (number % 64) & 1 == 1
-    }
-}
-
-/// The new number of each old one, for all ids.
-#[derive(Debug)]
-pub(super) struct Renumberings {
-    users: Vec<u32>,
-    queries: Vec<u32>,
-    docs: Vec<u32>,
-}
-
-impl Renumberings {
-    pub fn apply(&self, counts: &mut Batch) {
-        let (users, queries, docs) = (&self.users, &self.queries, &self.docs);
-        for Cell { query, doc, user, .. } in &mut counts.cells {
-            *query = queries[*query as usize];
-            *doc = docs[*doc as usize];
-            *user = users[*user as usize];
-        }
-        for SessionCount { query, user, .. } in &mut counts.sessions {
-            *query = queries[*query as usize];
-            *user = users[*user as usize];
-        }
-        for pattern in &mut counts.patterns.patterns {
-            pattern.query = queries[pattern.query as usize];
-        }
-        for Shown { doc, .. } in &mut counts.patterns.shown {
-            *doc = docs[*doc as usize];
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, Schema};
 
 use super::folder::{CELLS, Meta, PATTERNS, SESSIONS, is_counts_file};
 use super::model::{Cell, Counts, Pattern, Patterns, SessionCount};
-use super::summary::CountTotals;
+use super::view::Totals;
 use crate::files::table::{FileType, ids_array, ids_field, properties};
 use crate::files::{AtomicFile, GroupWriter, write_folder};
 use crate::ids::Ids;
@@ -22,7 +22,7 @@ impl Counts {
     /// Writes the counts to a folder, which appears only when it is complete and replaces an older one whole.
     ///
     /// The bytes depend on the counts alone. Says how large they are.
-    pub fn write(&self, folder: &Path) -> Result<CountTotals> {
+    pub fn write(&self, folder: &Path) -> Result<Totals> {
         write_folder(folder, is_counts_file, |folder| {
             let names = Names { queries: &self.queries, docs: &self.docs, users: &self.users };
             let mut writer = FolderWriter::create(folder, names, self.patterns.is_some())?;
@@ -52,7 +52,7 @@ pub(super) struct FolderWriter<'a> {
     waiting_sessions: Vec<SessionCount>,
     patterns: Option<GroupWriter>,
     waiting_patterns: Patterns,
-    totals: CountTotals,
+    totals: Totals,
     last: Option<(u32, u32)>,
 }
 
@@ -63,12 +63,12 @@ impl<'a> FolderWriter<'a> {
             let properties = properties(&schema, file_type, &[]);
             GroupWriter::create(&folder.join(name), schema, properties)
         };
-        let totals = CountTotals {
+        let totals = Totals {
             queries: names.queries.len() as u64,
             docs: names.docs.len() as u64,
             users: names.users.len() as u64,
             patterns: patterns.then_some(0),
-            ..CountTotals::default()
+            ..Totals::default()
         };
         Ok(FolderWriter {
             folder,
@@ -114,7 +114,7 @@ impl<'a> FolderWriter<'a> {
     }
 
     /// Writes what is left, and says how large the counts are.
-    pub fn finish(mut self) -> Result<CountTotals> {
+    pub fn finish(mut self) -> Result<Totals> {
         self.write_cells(true)?;
         self.write_sessions(true)?;
         self.write_patterns(true)?;

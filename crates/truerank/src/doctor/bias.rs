@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use super::relative::RelativeExamination;
-use crate::counts::{Cell, Counts, SessionCount};
+use crate::Result;
+use crate::counts::{Cell, CountsView, SessionCount};
 
 /// The relative bias of `ips-pbm`: what it makes of the clicks on a document at position `k` of query `q` is
 /// `θ(k|q)/θ̄(k)` times its relevance, `θ(k|q) = Σ_u P(u|q) θ(u,k)` being how the query's own users look.
@@ -24,18 +25,19 @@ struct Sums {
 impl Bias {
     /// `Σ_u P(u|q) r(u,k)` is 1 where a query's users look like all users. Of its squared distance from 1, the part
     /// `Var(r)/n(q)` is expected where the users of `n(q)` sessions are drawn at random from all, and is taken off.
-    pub(super) fn of(counts: &Counts, examination: &RelativeExamination) -> Self {
+    pub(super) fn of(counts: &dyn CountsView, examination: &RelativeExamination) -> Result<Self> {
         let sessions = counts.sessions_per_user();
         let spread: Vec<f64> = (1..=examination.positions()).map(|k| examination.variance(k, &sessions)).collect();
         let mut sums = Sums { squares: vec![0.0; spread.len()], impressions: vec![0.0; spread.len()] };
-        let queries = counts.sessions.chunk_by(|a, b| a.query == b.query);
-        let mut cells = counts.cells.as_slice();
-        for users in queries {
-            let (of_query, rest) = cells.split_at(cells.partition_point(|cell| cell.query <= users[0].query));
-            cells = rest;
-            sums.add(users, of_query, examination, &spread, counts.session_count() as f64);
-        }
-        sums.bias()
+        let total = counts.totals().sessions as f64;
+        counts.for_each_block(|mut cells, sessions| {
+            for users in sessions.chunk_by(|a, b| a.query == b.query) {
+                let (of_query, rest) = cells.split_at(cells.partition_point(|cell| cell.query <= users[0].query));
+                cells = rest;
+                sums.add(users, of_query, examination, &spread, total);
+            }
+        })?;
+        Ok(sums.bias())
     }
 }
 

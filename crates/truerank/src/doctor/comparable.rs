@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::Result;
-use crate::counts::Counts;
+use crate::counts::CountsView;
 use crate::data::Dataset;
 use crate::propensity::{Groups, Identifiability, Links};
 
@@ -23,7 +23,7 @@ pub struct Comparable {
 }
 
 impl Comparable {
-    pub(super) fn of(counts: &Counts, data: Option<&Dataset>) -> Result<Self> {
+    pub(super) fn of(counts: &dyn CountsView, data: Option<&Dataset>) -> Result<Self> {
         let links = data.map_or(Links::Documents, |data| Links::Features { data, regression: true });
         let population = Identifiability::of_counts(counts, Groups::Population, links)?;
         let users = Identifiability::of_counts(counts, Groups::Users, links)?;

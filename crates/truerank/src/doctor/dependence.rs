@@ -5,7 +5,8 @@ use rand_distr::{Binomial, Distribution};
 use serde::Serialize;
 
 use super::permutation::{PermutationTest, permutation_test};
-use crate::counts::{Counts, SessionCount};
+use crate::Result;
+use crate::counts::{CountsView, SessionCount};
 use crate::random::{Random, stream};
 
 /// Whether users and queries depend on each other.
@@ -32,10 +33,10 @@ const SESSIONS_PER_QUERY: u64 = 2_000;
 ///
 /// Users are shuffled over all sessions, so nothing is assumed of how often people search or how popular queries are.
 /// Of long logs a random part of the queries is taken, with all their sessions or a random part of them.
-pub(super) fn dependence(counts: &Counts, permutations: usize, seed: u64) -> Option<Dependence> {
-    let table = Table::sample(counts, seed);
+pub(super) fn dependence(counts: &dyn CountsView, permutations: usize, seed: u64) -> Result<Option<Dependence>> {
+    let table = Table::sample(counts, seed)?;
     if table.ends.len() < 2 || table.per_user.iter().filter(|&&n| n > 0.0).count() < 2 {
-        return None;
+        return Ok(None);
     }
     let observed = table.chi_squared(&table.users, &mut table.scratch());
     let shuffled = |random: &mut Random| {
@@ -44,12 +45,12 @@ pub(super) fn dependence(counts: &Counts, permutations: usize, seed: u64) -> Opt
         table.chi_squared(&users, &mut table.scratch())
     };
     let test = permutation_test(observed, permutations, (seed, "doctor/dependence"), shuffled);
-    Some(Dependence {
+    Ok(Some(Dependence {
         strength: table.cramers_v(&test),
         sessions: table.users.len() as u64,
         repeated: table.repeated(),
         test,
-    })
+    }))
 }
 
 fn shuffle(users: &mut [u32], random: &mut Random) {
@@ -68,21 +69,28 @@ struct Table {
 }
 
 impl Table {
-    fn sample(counts: &Counts, seed: u64) -> Self {
-        let mut queries: Vec<&[SessionCount]> = counts.sessions.chunk_by(|a, b| a.query == b.query).collect();
+    /// Queries in random order, until there are enough sessions.
+    fn sample(counts: &dyn CountsView, seed: u64) -> Result<Self> {
+        let sessions = counts.sessions_per_query();
+        let mut queries: Vec<u32> = (0..sessions.len() as u32).filter(|&query| sessions[query as usize] > 0).collect();
         let mut random = stream(seed, "doctor/sample", 0);
-        for i in (1..queries.len()).rev() {
-            queries.swap(i, random.random_range(0..=i));
+        shuffle(&mut queries, &mut random);
+        // How many sessions of a large query are drawn is chance: some more queries are fetched, and all if they are few.
+        let (mut expected, mut fetched) = (0, 0);
+        while fetched < queries.len() && expected < 2 * SESSIONS as u64 {
+            expected += sessions[queries[fetched] as usize].min(SESSIONS_PER_QUERY);
+            fetched += 1;
         }
-        let mut table = Table { users: Vec::new(), ends: Vec::new(), per_user: vec![0.0; counts.users.len()] };
-        for query in queries {
+        let of_queries = sessions_of(counts, &queries[..fetched])?;
+        let mut table = Table { users: Vec::new(), ends: Vec::new(), per_user: vec![0.0; counts.users().len()] };
+        for query in &of_queries {
             if table.users.len() >= SESSIONS {
                 break;
             }
             table.push(query, &mut random);
         }
         table.users.iter().for_each(|&user| table.per_user[user as usize] += 1.0);
-        table
+        Ok(table)
     }
 
     fn push(&mut self, query: &[SessionCount], random: &mut Random) {
@@ -129,6 +137,21 @@ impl Table {
     }
 }
 
+/// The sessions of each of `queries`.
+fn sessions_of(counts: &dyn CountsView, queries: &[u32]) -> Result<Vec<Vec<SessionCount>>> {
+    let mut place = vec![None; counts.queries().len()];
+    queries.iter().enumerate().for_each(|(index, &query)| place[query as usize] = Some(index));
+    let mut found = vec![Vec::new(); queries.len()];
+    counts.for_each_sessions(|sessions| {
+        for of_query in sessions.chunk_by(|a, b| a.query == b.query) {
+            if let Some(place) = place[of_query[0].query as usize] {
+                found[place] = of_query.to_vec();
+            }
+        }
+    })?;
+    Ok(found)
+}
+
 /// How many of a user's sessions of a query are looked at.
 fn thin(sessions: u64, of_query: u64, random: &mut Random) -> u64 {
     if of_query <= SESSIONS_PER_QUERY {
@@ -141,6 +164,7 @@ fn thin(sessions: u64, of_query: u64, random: &mut Random) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counts::Counts;
     use crate::ids::Ids;
 
     fn counts(rows: &[(u32, u32, u64)]) -> Counts {
@@ -156,7 +180,7 @@ mod tests {
     #[test]
     fn the_statistic_is_pearsons() {
         // Rows (10, 20), (30, 20): expected 15, 15, 25, 25.
-        let table = Table::sample(&counts(&[(0, 0, 10), (0, 1, 20), (1, 0, 30), (1, 1, 20)]), 1);
+        let table = Table::sample(&counts(&[(0, 0, 10), (0, 1, 20), (1, 0, 30), (1, 1, 20)]), 1).unwrap();
         let expected = 2.0 * 5.0f64.powi(2) / 15.0 + 2.0 * 5.0f64.powi(2) / 25.0;
         let found = table.chi_squared(&table.users, &mut table.scratch());
         assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
@@ -164,24 +188,24 @@ mod tests {
 
     #[test]
     fn queries_of_their_own_are_found_and_shared_ones_are_not() {
-        let own = dependence(&counts(&[(0, 0, 40), (1, 1, 40), (2, 2, 40)]), 999, 1).unwrap();
+        let own = dependence(&counts(&[(0, 0, 40), (1, 1, 40), (2, 2, 40)]), 999, 1).unwrap().unwrap();
         assert_eq!(own.test.p, 1.0 / 1000.0);
         assert!(own.strength > 0.95, "{own:?}");
         let same: Vec<_> = (0..40).flat_map(|query| (0..3).map(move |user| (query, user, 5))).collect();
-        let same = dependence(&counts(&same), 999, 1).unwrap();
+        let same = dependence(&counts(&same), 999, 1).unwrap().unwrap();
         assert!(same.test.p > 0.5 && same.strength < 0.05, "{same:?}");
     }
 
     #[test]
     fn one_user_or_one_query_cannot_depend() {
-        assert_eq!(dependence(&counts(&[(0, 0, 5), (1, 0, 5)]), 99, 1), None);
-        assert_eq!(dependence(&counts(&[(0, 0, 5), (0, 1, 5)]), 99, 1), None);
+        assert_eq!(dependence(&counts(&[(0, 0, 5), (1, 0, 5)]), 99, 1).unwrap(), None);
+        assert_eq!(dependence(&counts(&[(0, 0, 5), (0, 1, 5)]), 99, 1).unwrap(), None);
     }
 
     #[test]
     fn long_logs_are_sampled() {
         let rows: Vec<_> = (0..500).flat_map(|query| (0..2).map(move |user| (query, user, 1_000_000))).collect();
-        let found = dependence(&counts(&rows), 99, 1).unwrap();
+        let found = dependence(&counts(&rows), 99, 1).unwrap().unwrap();
         assert!((SESSIONS as u64..SESSIONS as u64 + 2 * SESSIONS_PER_QUERY).contains(&found.sessions), "{found:?}");
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::overview::AtPosition;
 use super::relative::RelativeExamination;
-use crate::counts::Counts;
+use crate::counts::CountsView;
 
 /// Users who look about equally deep.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -24,7 +24,7 @@ const GROUPS: usize = 5;
 
 /// Users sorted by depth and cut into groups with about equally many sessions.
 pub(super) fn user_groups(
-    counts: &Counts,
+    counts: &dyn CountsView,
     positions: &[AtPosition],
     examination: &RelativeExamination,
 ) -> Vec<UserGroup> {

@@ -31,12 +31,11 @@ pub use permutation::PermutationTest;
 pub use relative::RelativeExamination;
 pub use strata::Differences;
 
-use crate::counts::Counts;
-use crate::counts::PageSummary;
+use crate::counts::{CountsView, PageSummary};
 use crate::data::Dataset;
 use crate::progress::Progress;
 use crate::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
-use crate::relevance::{Diagnostics, Estimation, Estimator, expected_errors};
+use crate::relevance::{Estimation, Estimator, Exposures, expected_errors};
 use crate::{Error, Result};
 
 /// Examines a log.
@@ -80,19 +79,33 @@ impl Doctor {
     /// Looks at everything that can be said about the log, `pages` and features being optional.
     pub fn examine(
         &self,
-        counts: &Counts,
+        counts: &dyn CountsView,
         pages: Option<&PageSummary>,
         data: Option<&Dataset>,
         progress: &dyn Progress,
     ) -> Result<Diagnosis> {
+        let find = || self.examination(counts, data, progress);
+        Ok(self.examine_by(counts, pages, data, &find, progress)?.0)
+    }
+
+    /// The same with examination as `find` estimates it, which is asked only where positions can be compared; its
+    /// answer is returned too.
+    pub fn examine_by(
+        &self,
+        counts: &dyn CountsView,
+        pages: Option<&PageSummary>,
+        data: Option<&Dataset>,
+        find: &dyn Fn() -> Result<Propensities>,
+        progress: &dyn Progress,
+    ) -> Result<(Diagnosis, Option<Propensities>)> {
         self.check()?;
         progress.begin("looking at users and queries", 3);
-        let dependence = dependence::dependence(counts, self.permutations, self.seed);
+        let dependence = dependence::dependence(counts, self.permutations, self.seed)?;
         progress.advance(1);
-        let differences = strata::differences(counts, self.permutations, self.seed);
+        let differences = strata::differences(counts, self.permutations, self.seed)?;
         progress.advance(1);
-        let positions = AtPosition::all(counts);
-        let relative = differences.as_ref().map(|_| RelativeExamination::of(counts));
+        let positions = AtPosition::all(counts)?;
+        let relative = differences.as_ref().map(|_| RelativeExamination::of(counts)).transpose()?;
         let groups = relative.as_ref().map(|relative| groups::user_groups(counts, &positions, relative));
         let comparable = Comparable::of(counts, data)?;
         progress.advance(1);
@@ -101,10 +114,10 @@ impl Doctor {
             sessions_per_user: Spread::of(counts.sessions_per_user()),
             sessions_per_query: Spread::of(counts.sessions_per_query()),
             pages: pages.cloned(),
-            variation: Variation::of(counts),
+            variation: Variation::of(counts)?,
             dependence,
             differences,
-            bias: relative.as_ref().map(|relative| Bias::of(counts, relative)),
+            bias: relative.as_ref().map(|relative| Bias::of(counts, relative)).transpose()?,
             groups: groups.unwrap_or_default(),
             level: self.level,
             estimators: Vec::new(),
@@ -114,9 +127,10 @@ impl Doctor {
             positions,
             comparable,
         };
-        self.weigh(&mut diagnosis, counts, data, progress)?;
+        let propensities = if diagnosis.comparable.positions { Some(find()?) } else { None };
+        weigh(&mut diagnosis, counts, propensities.as_ref())?;
         diagnosis.findings = advice::findings(&diagnosis);
-        Ok(diagnosis)
+        Ok((diagnosis, propensities))
     }
 
     fn check(&self) -> Result<()> {
@@ -129,33 +143,29 @@ impl Doctor {
         }
     }
 
-    /// What each estimator would make of the log, where examination can be estimated.
-    fn weigh(
+    fn examination(
         &self,
-        diagnosis: &mut Diagnosis,
-        counts: &Counts,
+        counts: &dyn CountsView,
         data: Option<&Dataset>,
         progress: &dyn Progress,
-    ) -> Result<()> {
-        let propensities = match diagnosis.comparable.positions {
-            true => Some(self.examination(counts, data, progress)?),
-            false => None,
-        };
-        if let Some(propensities) = &propensities {
-            diagnosis.estimators = expected_errors(counts, propensities, &Estimator::all())?;
-        }
-        diagnosis.recommendation = advice::recommend(diagnosis);
-        if let Some(propensities) = &propensities {
-            let estimator: Estimator = diagnosis.recommendation.estimator.parse()?;
-            diagnosis.weights = Some(Diagnostics::of(counts, propensities, &Estimation::new(estimator))?);
-        }
-        Ok(())
-    }
-
-    fn examination(&self, counts: &Counts, data: Option<&Dataset>, progress: &dyn Progress) -> Result<Propensities> {
+    ) -> Result<Propensities> {
         let form = if data.is_some() { RelevanceForm::Linear } else { RelevanceForm::Table };
-        let users = EmUsers::suited_to(counts.users.len());
+        let users = EmUsers::suited_to(counts.users().len());
         let em = RegressionEm::new().users(users).relevance(form).resamples(0).seed(self.seed);
         Ok(em.estimate(counts, data, progress)?.propensities)
     }
+}
+
+/// What each estimator would make of the log, where examination is known.
+fn weigh(diagnosis: &mut Diagnosis, counts: &dyn CountsView, propensities: Option<&Propensities>) -> Result<()> {
+    let exposures = propensities.map(|found| Exposures::new(counts, found)).transpose()?;
+    if let Some(exposures) = &exposures {
+        diagnosis.estimators = expected_errors(exposures, &Estimator::all())?;
+    }
+    diagnosis.recommendation = advice::recommend(diagnosis);
+    if let Some(exposures) = &exposures {
+        let estimator: Estimator = diagnosis.recommendation.estimator.parse()?;
+        diagnosis.weights = Some(Estimation::new(estimator).weigh(exposures)?.diagnostics()?);
+    }
+    Ok(())
 }

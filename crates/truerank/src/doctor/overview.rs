@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::counts::Counts;
+use crate::Result;
+use crate::counts::{Cell, CountsView, Totals, by_document};
 
 /// How large a log is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -63,15 +64,16 @@ pub struct Variation {
 }
 
 impl Sizes {
-    pub(super) fn of(counts: &Counts) -> Self {
+    pub(super) fn of(counts: &dyn CountsView) -> Self {
+        let Totals { sessions, impressions, clicks, cells, shown, .. } = counts.totals();
         Sizes {
-            impressions: counts.impression_count(),
-            clicks: counts.click_count(),
-            sessions: counts.session_count(),
-            queries: counts.queries.len() as u64,
-            documents: counts.shown_count() as u64,
-            users: counts.users.len() as u64,
-            cells: counts.cells.len() as u64,
+            impressions,
+            clicks,
+            sessions,
+            queries: counts.queries().len() as u64,
+            documents: shown,
+            users: counts.users().len() as u64,
+            cells,
         }
     }
 }
@@ -83,16 +85,19 @@ impl AtPosition {
     }
 
     /// Positions without impressions are left out.
-    pub(super) fn all(counts: &Counts) -> Vec<Self> {
+    pub(super) fn all(counts: &dyn CountsView) -> Result<Vec<Self>> {
+        let positions = 1..=counts.totals().max_position;
         let mut sums: Vec<AtPosition> =
-            (1..=counts.max_position()).map(|position| AtPosition { position, impressions: 0, clicks: 0 }).collect();
-        for cell in &counts.cells {
-            let sum = &mut sums[cell.position as usize - 1];
-            sum.impressions += cell.impressions;
-            sum.clicks += cell.clicks;
-        }
+            positions.map(|position| AtPosition { position, impressions: 0, clicks: 0 }).collect();
+        counts.for_each_cells(|cells| {
+            for cell in cells {
+                let sum = &mut sums[cell.position as usize - 1];
+                sum.impressions += cell.impressions;
+                sum.clicks += cell.clicks;
+            }
+        })?;
         sums.retain(|sum| sum.impressions > 0);
-        sums
+        Ok(sums)
     }
 }
 
@@ -114,27 +119,27 @@ impl Spread {
 }
 
 impl Variation {
-    pub(super) fn of(counts: &Counts) -> Self {
-        let (mut documents, mut moved, mut moved_impressions) = (0u64, 0u64, 0u64);
-        for pair in counts.cells.chunk_by(|a, b| (a.query, a.doc) == (b.query, b.doc)) {
-            let has_moved = pair[0].position != pair[pair.len() - 1].position;
-            documents += 1;
-            if has_moved {
+    pub(super) fn of(counts: &dyn CountsView) -> Result<Self> {
+        let (mut moved, mut moved_impressions) = (0u64, 0u64);
+        counts.for_each_cells(|cells| {
+            let has_moved = |pair: &&[Cell]| pair[0].position != pair[pair.len() - 1].position;
+            for pair in by_document(cells).filter(has_moved) {
                 moved += 1;
                 moved_impressions += pair.iter().map(|cell| cell.impressions).sum::<u64>();
             }
-        }
-        Variation {
-            documents: moved as f64 / documents.max(1) as f64,
-            impressions: moved_impressions as f64 / counts.impression_count().max(1) as f64,
-        }
+        })?;
+        let totals = counts.totals();
+        Ok(Variation {
+            documents: moved as f64 / totals.shown.max(1) as f64,
+            impressions: moved_impressions as f64 / totals.impressions.max(1) as f64,
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::Cell;
+    use crate::counts::Counts;
 
     #[test]
     fn a_spread_has_the_quartiles_of_its_numbers() {
@@ -149,8 +154,9 @@ mod tests {
     fn documents_that_moved_are_counted_with_their_impressions() {
         let cell = |doc, position, impressions| Cell { query: 0, doc, position, user: 0, impressions, clicks: 0 };
         let counts = Counts { cells: vec![cell(0, 1, 3), cell(0, 2, 1), cell(1, 2, 4)], ..Counts::default() };
-        assert_eq!(Variation::of(&counts), Variation { documents: 0.5, impressions: 0.5 });
-        let positions: Vec<_> = AtPosition::all(&counts).iter().map(|at| (at.position, at.impressions)).collect();
+        assert_eq!(Variation::of(&counts).unwrap(), Variation { documents: 0.5, impressions: 0.5 });
+        let positions: Vec<_> =
+            AtPosition::all(&counts).unwrap().iter().map(|at| (at.position, at.impressions)).collect();
         assert_eq!(positions, [(1, 3), (2, 5)]);
     }
 }

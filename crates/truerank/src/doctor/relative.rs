@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::counts::{Cell, Counts};
+use crate::Result;
+use crate::counts::{Cell, CountsView, by_position};
 
 /// `r(u,k) = θ(u,k)/θ̄(k)`, as far as the log tells it without any model of relevance.
 ///
@@ -24,18 +25,18 @@ pub(super) const POSITIONS: u32 = 20;
 const PASSES: usize = 30;
 
 impl RelativeExamination {
-    pub(super) fn of(counts: &Counts) -> Self {
-        let positions = counts.max_position().min(POSITIONS) as usize;
-        let mut ratios = vec![1.0; counts.users.len() * positions];
+    pub(super) fn of(counts: &dyn CountsView) -> Result<Self> {
+        let positions = counts.totals().max_position.min(POSITIONS) as usize;
+        let mut ratios = vec![1.0; counts.users().len() * positions];
         let mut sums = Sums::default();
         for _ in 0..PASSES {
-            sums = Sums::of(counts, &ratios, positions);
+            sums = Sums::of(counts, &ratios, positions)?;
             ratios = sums.raw();
         }
         ratios = sums.shrunk(positions);
         let mut examination = RelativeExamination { positions, ratios };
         examination.normalize(&counts.sessions_per_user());
-        examination
+        Ok(examination)
     }
 
     /// Lets the ratios' mean over sessions be 1 at every position.
@@ -86,26 +87,28 @@ struct Sums {
 }
 
 impl Sums {
-    fn of(counts: &Counts, ratios: &[f64], positions: usize) -> Self {
+    fn of(counts: &dyn CountsView, ratios: &[f64], positions: usize) -> Result<Self> {
         let [clicks, expected, variance] = std::array::from_fn(|_| vec![0.0; ratios.len()]);
         let mut sums = Sums { clicks, expected, variance };
+        counts.for_each_cells(|cells| sums.add(cells, ratios, positions))?;
+        Ok(sums)
+    }
+
+    fn add(&mut self, cells: &[Cell], ratios: &[f64], positions: usize) {
         let slot = |cell: &Cell| cell.user as usize * positions + cell.position as usize - 1;
-        for stratum in counts.cells.chunk_by(|a, b| (a.query, a.doc, a.position) == (b.query, b.doc, b.position)) {
-            if stratum.len() < 2 || stratum[0].position > POSITIONS {
-                continue;
-            }
+        let compared = |stratum: &&[Cell]| stratum.len() > 1 && stratum[0].position <= POSITIONS;
+        for stratum in by_position(cells).filter(compared) {
             let clicks: u64 = stratum.iter().map(|cell| cell.clicks).sum();
             let weighted: f64 = stratum.iter().map(|cell| cell.impressions as f64 * ratios[slot(cell)]).sum();
             let level = if weighted > 0.0 { clicks as f64 / weighted } else { 0.0 };
             for cell in stratum {
                 let (slot, shown) = (slot(cell), cell.impressions as f64);
                 let click = (level * ratios[slot]).min(1.0);
-                sums.clicks[slot] += cell.clicks as f64;
-                sums.expected[slot] += shown * level;
-                sums.variance[slot] += shown * click * (1.0 - click);
+                self.clicks[slot] += cell.clicks as f64;
+                self.expected[slot] += shown * level;
+                self.variance[slot] += shown * click * (1.0 - click);
             }
         }
-        sums
     }
 
     /// Clicks over those expected; half a click is added to both, so that no one is at 0 on little evidence.
@@ -136,7 +139,7 @@ impl Sums {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::SessionCount;
+    use crate::counts::{Counts, SessionCount};
     use crate::ids::Ids;
 
     #[test]
@@ -150,7 +153,7 @@ mod tests {
         cells.extend((50..90).map(|doc| cell(doc, 1, 1000, 990)));
         let sessions = [0, 1].map(|user| SessionCount { query: 0, user, sessions: 1000 }).to_vec();
         let counts = Counts { users: Ids::numbered(2), cells, sessions, ..Counts::default() };
-        let found = RelativeExamination::of(&counts);
+        let found = RelativeExamination::of(&counts).unwrap();
         assert!((found.of_user(0, 2) - 4.0 / 3.0).abs() < 0.01, "{found:?}");
         assert!((found.of_user(1, 2) - 2.0 / 3.0).abs() < 0.01, "{found:?}");
         assert!((found.variance(2, &[1000, 1000]) - 1.0 / 9.0).abs() < 0.01);
@@ -162,7 +165,7 @@ mod tests {
             |doc, user| Cell { query: 0, doc, position: 1, user, impressions: 10, clicks: u64::from(doc % 5 != 0) };
         let cells = (0..100).flat_map(|doc| (0..4).map(move |user| cell(doc, user))).collect();
         let counts = Counts { users: Ids::numbered(4), cells, ..Counts::default() };
-        let found = RelativeExamination::of(&counts);
+        let found = RelativeExamination::of(&counts).unwrap();
         assert!((0..4).all(|user| (found.of_user(user, 1) - 1.0).abs() < 1e-9), "{found:?}");
     }
 }

@@ -4,12 +4,15 @@
 //! users, each of them is clicked with the same probability, whoever saw it. So within such a *stratum* clicks fall on
 //! users by chance, and shuffling them there is a valid test whatever relevance, query mix and position bias are.
 
+use std::collections::HashMap;
+
 use rand::RngExt;
 use rand_distr::{Distribution, Hypergeometric};
 use serde::Serialize;
 
 use super::permutation::{PermutationTest, permutation_test};
-use crate::counts::{Cell, Counts};
+use crate::Result;
+use crate::counts::{Cell, CountsView, by_position};
 use crate::random::{Random, stream};
 
 /// Whether users examine positions differently.
@@ -38,7 +41,16 @@ struct Stratum<'a> {
     clicks: u64,
 }
 
-impl Stratum<'_> {
+impl<'a> Stratum<'a> {
+    fn of(cells: &'a [Cell]) -> Self {
+        let sum = |value: fn(&Cell) -> u64| cells.iter().map(value).sum();
+        Stratum { cells, impressions: sum(|cell| cell.impressions), clicks: sum(|cell| cell.clicks) }
+    }
+
+    fn is_comparable(&self) -> bool {
+        self.cells.len() > 1 && self.clicks > 0 && self.clicks < self.impressions
+    }
+
     /// Expected clicks of a cell, and their variance, where clicks fall on impressions by chance.
     fn expected(&self, cell: &Cell) -> (f64, f64) {
         let (n, clicks, shown) = (self.impressions as f64, self.clicks as f64, cell.impressions as f64);
@@ -48,46 +60,75 @@ impl Stratum<'_> {
 }
 
 /// The test, or nothing where no clicks can be compared between users.
-pub(super) fn differences(counts: &Counts, permutations: usize, seed: u64) -> Option<Differences> {
-    let all = strata(&counts.cells);
-    let clicks: u64 = all.iter().map(|stratum| stratum.clicks).sum();
+pub(super) fn differences(counts: &dyn CountsView, permutations: usize, seed: u64) -> Result<Option<Differences>> {
+    let (mut strata, mut clicks) = (0, 0);
+    for_each_stratum(counts, |_, stratum| {
+        strata += 1;
+        clicks += stratum.clicks;
+    })?;
     if clicks == 0 {
-        return None;
+        return Ok(None);
     }
-    let sampled = sample(all, seed);
-    let design = Design::new(&sampled, counts.users.len());
+    let sampled = sample(counts, strata, seed)?;
+    let sampled: Vec<Stratum<'_>> = sampled.iter().map(|cells| Stratum::of(cells)).collect();
+    let design = Design::new(&sampled, counts.users().len());
     let observed = design.statistic(|_, cell| cell.clicks);
     let shuffled = |random: &mut Random| {
         let mut draw = Draw::default();
         design.statistic(|stratum, cell| draw.clicks(stratum, cell, random))
     };
     let test = permutation_test(observed, permutations, (seed, "doctor/differences"), shuffled);
-    Some(Differences { test, clicks, comparable: clicks as f64 / counts.click_count() as f64 })
+    Ok(Some(Differences { test, clicks, comparable: clicks as f64 / counts.totals().clicks as f64 }))
 }
 
-fn strata(cells: &[Cell]) -> Vec<Stratum<'_>> {
-    fn of(cells: &[Cell]) -> Stratum<'_> {
-        let sum = |value: fn(&Cell) -> u64| cells.iter().map(value).sum();
-        Stratum { cells, impressions: sum(|cell| cell.impressions), clicks: sum(|cell| cell.clicks) }
-    }
-    let is_comparable = |s: &Stratum<'_>| s.cells.len() > 1 && s.clicks > 0 && s.clicks < s.impressions;
-    let groups = cells.chunk_by(|a, b| (a.query, a.doc, a.position) == (b.query, b.doc, b.position));
-    groups.map(of).filter(is_comparable).collect()
+/// Hands every stratum whose clicks can be compared between users to `take`, with its number.
+fn for_each_stratum(counts: &dyn CountsView, mut take: impl FnMut(usize, &Stratum<'_>)) -> Result<()> {
+    let mut number = 0;
+    counts.for_each_cells(|cells| {
+        for stratum in by_position(cells).map(Stratum::of).filter(Stratum::is_comparable) {
+            take(number, &stratum);
+            number += 1;
+        }
+    })
 }
 
-/// All strata, or a random part of them.
-fn sample(mut strata: Vec<Stratum<'_>>, seed: u64) -> Vec<Stratum<'_>> {
-    let mut random = stream(seed, "doctor/sample", 1);
-    let mut cells = 0;
-    let mut kept = 0;
-    while kept < strata.len() && cells < CELLS {
-        let chosen = random.random_range(kept..strata.len());
-        strata.swap(kept, chosen);
-        cells += strata[kept].cells.len();
+/// The cells of all of so many strata, or of a random part of them.
+fn sample(counts: &dyn CountsView, strata: usize, seed: u64) -> Result<Vec<Vec<Cell>>> {
+    let order = shuffled(strata, seed);
+    let places: HashMap<usize, usize> = order.iter().copied().zip(0..).collect();
+    let mut sizes = vec![0; order.len()];
+    for_each_stratum(counts, |number, stratum| {
+        if let Some(&place) = places.get(&number) {
+            sizes[place] = stratum.cells.len();
+        }
+    })?;
+    let (mut kept, mut cells) = (0, 0);
+    while kept < sizes.len() && cells < CELLS {
+        cells += sizes[kept];
         kept += 1;
     }
-    strata.truncate(kept);
-    strata
+    let mut sampled = vec![Vec::new(); kept];
+    for_each_stratum(counts, |number, stratum| {
+        if let Some(&place) = places.get(&number).filter(|place| **place < kept) {
+            sampled[place] = stratum.cells.to_vec();
+        }
+    })?;
+    Ok(sampled)
+}
+
+/// Numbers below `strata` in random order, as many as a sample can need: each stratum has two cells at least.
+fn shuffled(strata: usize, seed: u64) -> Vec<usize> {
+    let mut random = stream(seed, "doctor/sample", 1);
+    // Numbers that are not in their own place.
+    let mut moved: HashMap<usize, usize> = HashMap::new();
+    let at = |moved: &HashMap<usize, usize>, place: usize| moved.get(&place).copied().unwrap_or(place);
+    let draw = |place: usize| {
+        let chosen = random.random_range(place..strata);
+        let (drawn, stays) = (at(&moved, chosen), at(&moved, place));
+        moved.insert(chosen, stays);
+        drawn
+    };
+    (0..strata.min(CELLS.div_ceil(2))).map(draw).collect()
 }
 
 /// What the statistic needs beside clicks.
@@ -208,6 +249,26 @@ fn one_by_one(total: u64, marked: u64, draws: u64, random: &mut Random) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counts::Counts;
+
+    #[test]
+    fn a_sample_is_that_of_a_shuffled_list() {
+        // Strata of 2, 3, 4, … cells: which ones are drawn can be told by their sizes.
+        let cell = |doc, user| Cell { query: 0, doc, position: 1, user, impressions: 2, clicks: 1 };
+        let cells: Vec<Cell> = (0..400).flat_map(|doc| (0..doc + 2).map(move |user| cell(doc, user))).collect();
+        let counts = Counts { cells, ..Counts::default() };
+        let mut random = stream(7, "doctor/sample", 1);
+        let (mut sizes, mut kept, mut sum): (Vec<usize>, _, _) = ((2..402).collect(), 0, 0);
+        while kept < sizes.len() && sum < CELLS {
+            let chosen = random.random_range(kept..sizes.len());
+            sizes.swap(kept, chosen);
+            sum += sizes[kept];
+            kept += 1;
+        }
+        let found: Vec<usize> = sample(&counts, 400, 7).unwrap().iter().map(Vec::len).collect();
+        assert!(kept < 400);
+        assert_eq!(found, sizes[..kept]);
+    }
 
     #[test]
     fn dealing_clicks_anew_has_the_hypergeometric_mean_and_variance() {
@@ -240,6 +301,6 @@ mod tests {
     fn documents_that_one_user_saw_tell_nothing() {
         let cell = |doc, user| Cell { query: 0, doc, position: 1, user, impressions: 9, clicks: 3 };
         let counts = Counts { cells: vec![cell(0, 0), cell(1, 1)], ..Counts::default() };
-        assert_eq!(differences(&counts, 99, 1), None);
+        assert_eq!(differences(&counts, 99, 1).unwrap(), None);
     }
 }

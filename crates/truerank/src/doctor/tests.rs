@@ -2,9 +2,10 @@
 
 use super::dependence::dependence;
 use super::strata::differences;
-use super::{Bias, RelativeExamination};
-use crate::counts::Counts;
+use super::{Bias, Doctor, RelativeExamination};
+use crate::counts::{Counts, assert_same, everywhere};
 use crate::data::{Dataset, Generator, Preset};
+use crate::progress::Silent;
 use crate::propensity::{Examination, Propensities};
 use crate::simulate::{ShownLists, Simulation};
 
@@ -27,8 +28,8 @@ fn found(simulation: impl Fn(u64) -> Simulation) -> usize {
     let data = data();
     let has_bias = |seed: &u64| {
         let (counts, _) = log(&data, simulation(*seed).seed(*seed));
-        let depend = dependence(&counts, 199, 1).is_some_and(|found| found.test.p < 0.01);
-        depend && differences(&counts, 199, 1).is_some_and(|found| found.test.p < 0.01)
+        let depend = dependence(&counts, 199, 1).unwrap().is_some_and(|found| found.test.p < 0.01);
+        depend && differences(&counts, 199, 1).unwrap().is_some_and(|found| found.test.p < 0.01)
     };
     SEEDS.filter(has_bias).count()
 }
@@ -75,18 +76,35 @@ fn true_bias(counts: &Counts, truth: &Propensities) -> f64 {
     (squares / shown).sqrt()
 }
 
+fn typical_bias(counts: &Counts) -> f64 {
+    Bias::of(counts, &RelativeExamination::of(counts).unwrap()).unwrap().typical
+}
+
 #[test]
 fn the_size_of_the_bias_is_that_of_the_true_examination() {
     // So many sessions per query that chance makes little of the users of a query.
     let data = data();
     let (counts, truth) = log(&data, simulation().sessions(1_000_000));
     let expected = true_bias(&counts, &truth);
-    let estimated = Bias::of(&counts, &RelativeExamination::of(&counts)).typical;
+    let estimated = typical_bias(&counts);
     assert!((estimated / expected - 1.0).abs() < 0.1, "{estimated} is not {expected}");
     let (few, _) = log(&data, simulation());
-    let estimated = Bias::of(&few, &RelativeExamination::of(&few)).typical;
+    let estimated = typical_bias(&few);
     assert!((estimated / expected - 1.0).abs() < 0.25, "{estimated} is not {expected}");
     let (alike, _) = log(&data, simulation().personal_queries(false));
-    let estimated = Bias::of(&alike, &RelativeExamination::of(&alike)).typical;
+    let estimated = typical_bias(&alike);
     assert!(estimated < 0.1 * expected, "{estimated} where there is none");
+}
+
+#[test]
+fn a_diagnosis_does_not_depend_on_where_counts_are() {
+    let data = data();
+    let (counts, _) = log(&data, simulation().sessions(3000).users_per_cluster(8, 0.1).shuffled(0.3));
+    for features in [None, Some(&data)] {
+        let found = everywhere(&counts, |counts| {
+            Doctor::new().permutations(19).examine(counts, None, features, &Silent).unwrap()
+        });
+        assert!(found[0].bias.is_some() && found[0].weights.is_some() && !found[0].groups.is_empty());
+        assert_same(&found);
+    }
 }

@@ -137,7 +137,7 @@ impl Counterfactual {
     }
 
     /// Gives the weights of clicks to the rows that they are about.
-    fn join(&mut self, data: &Dataset, counts: &Counts, clicks: &[(&Cell, f64)]) {
+    fn join(&mut self, data: &Dataset, counts: &Counts, clicks: &[(Cell, f64)]) {
         let finder = RowFinder::new(data, &counts.queries, &counts.docs);
         let mut clicks = clicks.iter().peekable();
         for cells in counts.cells.chunk_by(|a, b| a.query == b.query) {
@@ -161,7 +161,7 @@ impl Counterfactual {
         }
     }
 
-    fn join_query(&mut self, shown: &[u32], rows: &[Option<u32>], clicks: &[(&Cell, f64)]) {
+    fn join_query(&mut self, shown: &[u32], rows: &[Option<u32>], clicks: &[(Cell, f64)]) {
         rows.iter().flatten().for_each(|&row| self.gains[row as usize] = Some(0.0));
         let mut logged = Vec::new();
         for (cell, weight) in clicks {

@@ -70,7 +70,7 @@ impl Write for AtomicFile {
 ///
 /// Replacing removes all that is in the older folder, so one that holds a name that is not `ours` is refused.
 pub fn write_folder<T>(target: &Path, ours: impl Fn(&str) -> bool, fill: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
-    let (staging, _unfinished) = stage_folder(target, ours)?;
+    let staging = stage_folder(target, ours)?;
     let content = staging.path().join("content");
     std::fs::create_dir(&content).map_err(|e| Error::io(&content, e))?;
     let filled = fill(&content)?;
@@ -83,19 +83,43 @@ pub fn check_folder(target: &Path, ours: impl Fn(&str) -> bool) -> Result<()> {
     stage_folder(target, ours).map(drop)
 }
 
+/// A folder for steps of the work, which is removed with all that is in it.
+#[derive(Debug)]
+pub struct TemporaryFolder {
+    folder: tempfile::TempDir,
+    _unfinished: Unfinished,
+}
+
+impl TemporaryFolder {
+    /// A new one inside of `folder`.
+    pub fn create_in(folder: &Path) -> Result<Self> {
+        let create = || {
+            let folder = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(folder)?;
+            Ok((folder.path().to_path_buf(), folder))
+        };
+        let (folder, unfinished) = Unfinished::create(create).map_err(|e| not_writable(folder, e))?;
+        Ok(TemporaryFolder { folder, _unfinished: unfinished })
+    }
+
+    /// A new one beside `target`.
+    pub fn create_beside(target: &Path) -> Result<Self> {
+        Self::create_in(existing_folder_of(target)?)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
 /// A temporary folder beside `target`, if that may be written.
-fn stage_folder(target: &Path, ours: impl Fn(&str) -> bool) -> Result<(tempfile::TempDir, Unfinished)> {
+fn stage_folder(target: &Path, ours: impl Fn(&str) -> bool) -> Result<TemporaryFolder> {
     if target.is_dir() {
         check_replaceable(target, ours)?;
     } else if target.exists() {
         return Err(Error::input(target, "is a file, but a folder is to be written here"));
     }
-    let folder = existing_folder_of(target)?;
-    let create = || {
-        let staging = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(folder)?;
-        Ok((staging.path().to_path_buf(), staging))
-    };
-    Unfinished::create(create).map_err(|e| not_writable(folder, e))
+    TemporaryFolder::create_beside(target)
 }
 
 fn check_replaceable(folder: &Path, ours: impl Fn(&str) -> bool) -> Result<()> {

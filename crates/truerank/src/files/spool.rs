@@ -1,6 +1,7 @@
 //! Temporary data on disk, in a file without a name: it vanishes however the process ends.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -31,6 +32,24 @@ impl Spool {
     /// Fills `bytes` with what starts at `start`.
     pub fn read(&self, start: u64, bytes: &mut [u8]) -> Result<()> {
         read_at(&self.file, bytes, start).map_err(|cause| failed(&self.folder, cause))
+    }
+
+    /// Appends `bytes` and says where they are.
+    pub fn append_range(&self, bytes: &[u8]) -> Result<Range<u64>> {
+        let start = self.append(bytes)?;
+        Ok(start..start + bytes.len() as u64)
+    }
+
+    /// The bytes of a range.
+    pub fn range(&self, range: Range<u64>) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        self.read(range.start, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The error for bytes that are not what was appended.
+    pub fn damaged(&self) -> Error {
+        Error::input(&self.folder, "a temporary file here does not hold what was written to it; is the disk in order?")
     }
 
     /// How many bytes were appended.

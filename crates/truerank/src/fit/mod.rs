@@ -23,7 +23,7 @@ use crate::doctor::{Diagnosis, Doctor, Severity};
 use crate::evaluate::leakage;
 use crate::progress::Progress;
 use crate::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
-use crate::relevance::{Diagnostics, Estimation, Estimator, Prior, PriorKind, RelevancePredictor, Shrink, Smoothing};
+use crate::relevance::{Estimation, Estimator, Exposures, Prior, PriorKind, RelevancePredictor, Shrink, Smoothing};
 use crate::{Error, Result};
 
 /// The way from a log to a ranker.
@@ -163,17 +163,21 @@ impl Fit {
         log.check()?;
         let keep = |write: &dyn Fn(&FitFolder) -> Result<()>| folder.map_or(Ok(()), write);
         let documents = data.map(|data| &data.documents);
-        let diagnosis = self.doctor.examine(&log.train, log.pages.as_ref(), documents, progress)?;
+        let find = || self.find_propensities(&log.train, documents, progress);
+        let (diagnosis, found) = self.doctor.examine_by(&log.train, log.pages.as_ref(), documents, &find, progress)?;
         require_fit(&diagnosis)?;
         keep(&|folder| folder.counts(log))?;
         if let Some(data) = data.filter(|data| data.is_of_log) {
             keep(&|folder| folder.documents(&data.documents))?;
         }
-        let propensities = self.find_propensities(&log.train, documents, progress)?;
+        let propensities = found.map_or_else(find, Ok)?;
         keep(&|folder| folder.propensities(&propensities))?;
         let estimation = self.estimation(&log.train, &propensities, documents, progress)?;
-        let relevance = estimation.estimate(&log.train, &propensities)?;
-        let weights = Diagnostics::of(&log.train, &propensities, &estimation)?;
+        let (relevance, weights) = {
+            let exposures = Exposures::new(&log.train, &propensities)?;
+            let weighing = estimation.weigh(&exposures)?;
+            (weighing.relevance()?, weighing.diagnostics()?)
+        };
         keep(&|folder| folder.relevance(&relevance))?;
         let training = match data {
             Some(data) => Some(self.train(log, &propensities, &relevance, data, progress)?),
@@ -206,13 +210,9 @@ impl Fit {
 
     /// What can be said before anything is estimated.
     fn check(&self, has_features: bool) -> Result<()> {
-        let corrects = self.clip.is_some() || self.shrink != Shrink::None;
-        if self.prior != PriorKind::None && !corrects {
-            let finding = format!("prior {} changes nothing without clip or shrink; add --shrink auto", self.prior);
-            return Err(Error::parameter(finding));
-        }
+        self.prior.check(self.clip, self.shrink)?;
         if self.prior == PriorKind::Model && !has_features {
-            return Err(Error::parameter("a model's prior needs features, but there are none; use --prior mean"));
+            return Err(without_features());
         }
         // Which prior it is does not matter for whether it fits the estimator.
         let prior = if self.prior == PriorKind::None { Prior::None } else { Prior::Mean };
@@ -247,16 +247,16 @@ impl Fit {
         data: Option<&Dataset>,
         progress: &dyn Progress,
     ) -> Result<Estimation> {
-        let prior = match (self.prior, data) {
-            (PriorKind::None, _) => Prior::None,
-            (PriorKind::Mean, _) => Prior::Mean,
-            (PriorKind::Model, Some(data)) => {
-                Prior::Model(RelevancePredictor::new().seed(self.seed).predict(counts, propensities, data, progress)?)
-            }
-            (PriorKind::Model, None) => Prior::Mean,
-        };
+        let prior = self.prior.prior(|| {
+            let data = data.ok_or_else(without_features)?;
+            RelevancePredictor::new().seed(self.seed).predict(counts, propensities, data, progress)
+        })?;
         Ok(Estimation::new(self.estimator).prior(prior).clip(self.clip).shrink(self.shrink))
     }
+}
+
+fn without_features() -> Error {
+    Error::parameter("a model's prior needs features, but there are none; use --prior mean")
 }
 
 /// An error that says why not, where the log is not fit to learn from.

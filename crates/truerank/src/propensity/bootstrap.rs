@@ -17,12 +17,13 @@ pub(super) fn standard_errors(
     queries: usize,
     resamples: usize,
     seed: u64,
-    estimate: impl Fn(&[f64]) -> Vec<f64> + Sync,
-) -> Vec<f64> {
-    let drawn: Vec<Vec<f64>> =
+    estimate: impl Fn(&[f64]) -> Result<Vec<f64>> + Sync,
+) -> Result<Vec<f64>> {
+    let drawn: Vec<Result<Vec<f64>>> =
         (0..resamples as u64).into_par_iter().map(|index| estimate(&resample(queries, seed, index))).collect();
+    let drawn = drawn.into_iter().collect::<Result<Vec<_>>>()?;
     let values = drawn.first().map_or(0, Vec::len);
-    (0..values).map(|value| deviation(drawn.iter().map(|of_resample| of_resample[value]))).collect()
+    Ok((0..values).map(|value| deviation(drawn.iter().map(|of_resample| of_resample[value]))).collect())
 }
 
 /// One resample has no deviation, and too many values would not fit into memory.
@@ -51,9 +52,9 @@ mod tests {
     fn the_error_of_a_mean_is_the_deviation_over_the_root_of_the_count() {
         let values: Vec<f64> = (0..400).map(|index| f64::from(index % 7)).collect();
         let mean = |weights: &[f64]| {
-            vec![weights.iter().zip(&values).map(|(w, v)| w * v).sum::<f64>() / weights.iter().sum::<f64>()]
+            Ok(vec![weights.iter().zip(&values).map(|(w, v)| w * v).sum::<f64>() / weights.iter().sum::<f64>()])
         };
-        let found = standard_errors(values.len(), 500, 1, mean)[0];
+        let found = standard_errors(values.len(), 500, 1, mean).unwrap()[0];
         let expected = deviation(values.iter().copied()) / (values.len() as f64).sqrt();
         assert!((found / expected - 1.0).abs() < 0.1, "{found} {expected}");
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Propensities;
-use crate::counts::Counts;
+use crate::counts::CountsView;
 use crate::{Error, Result};
 
 /// Mean relative errors, `|found/truth − 1|`.
@@ -24,7 +24,7 @@ impl PropensityError {
 
 impl Propensities {
     /// The errors of these propensities of the users of `counts`. Users that `truth` does not know are left out.
-    pub fn error_against(&self, truth: &Propensities, counts: &Counts) -> Result<PropensityError> {
+    pub fn error_against(&self, truth: &Propensities, counts: &dyn CountsView) -> Result<PropensityError> {
         if truth.positions() < self.positions() {
             return Err(Error::parameter(format!(
                 "the propensities to compare with end at position {}, but the log goes to {}",
@@ -35,7 +35,7 @@ impl Propensities {
         let past_first = self.population.iter().zip(&truth.population).skip(1);
         let errors: Vec<f64> = past_first.map(|(found, truth)| relative_error(*found, *truth)).collect();
         let sessions = counts.sessions_per_user();
-        let (own, known) = (counts.users.numbers_in(&self.users), counts.users.numbers_in(&truth.users));
+        let (own, known) = (counts.users().numbers_in(&self.users), counts.users().numbers_in(&truth.users));
         let mut sums = [(0.0, 0.0); 2];
         for ((own, known), sessions) in own.into_iter().zip(known).zip(sessions) {
             let (Some(own), Some(known)) = (own, known) else { continue };
@@ -58,7 +58,7 @@ fn relative_error(found: f64, truth: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::SessionCount;
+    use crate::counts::{Counts, SessionCount};
     use crate::ids::Ids;
 
     #[test]

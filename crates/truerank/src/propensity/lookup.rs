@@ -1,10 +1,10 @@
 //! θ(u,k) for the users and positions of given counts.
 
 use super::Propensities;
-use crate::counts::Counts;
+use crate::counts::CountsView;
 use crate::{Error, Result};
 
-/// Examination probabilities by the user numbers of one [`Counts`].
+/// Examination probabilities by the user numbers of given counts.
 ///
 /// Users without probabilities of their own get the population's. The population's are, where users are known, the
 /// users' averaged by their share of sessions, `θ̄(k) = Σ_u θ(u,k) P(u)`; otherwise those of the file.
@@ -17,17 +17,12 @@ pub struct Examination<'a> {
 impl<'a> Examination<'a> {
     /// Looks up the users of `counts`. Counts with a position past the last known one are an error: there is no
     /// sound guess for it.
-    pub fn new(propensities: &'a Propensities, counts: &Counts) -> Result<Self> {
+    pub fn new(propensities: &'a Propensities, counts: &dyn CountsView) -> Result<Self> {
         let known = propensities.positions() as u32;
-        if let Some(cell) = counts.cells.iter().find(|cell| cell.position > known) {
-            return Err(Error::parameter(format!(
-                "query {} has a document at position {}, but the propensities end at position {known}; \
-                 estimate them for all positions",
-                counts.queries.name(cell.query as usize),
-                cell.position
-            )));
+        if counts.totals().max_position > known {
+            return Err(past_the_last(counts, known)?);
         }
-        let number = counts.users.numbers_in(&propensities.users);
+        let number = counts.users().numbers_in(&propensities.users);
         let mut examination = Examination { propensities, number, population: propensities.population.clone() };
         if !propensities.users.is_empty() {
             examination.population = examination.average(counts);
@@ -35,7 +30,7 @@ impl<'a> Examination<'a> {
         Ok(examination)
     }
 
-    fn average(&self, counts: &Counts) -> Vec<f64> {
+    fn average(&self, counts: &dyn CountsView) -> Vec<f64> {
         let sessions = counts.sessions_per_user();
         let total: u64 = sessions.iter().sum();
         let mut average = vec![0.0; self.population.len()];
@@ -67,4 +62,18 @@ impl<'a> Examination<'a> {
     pub fn unknown_users(&self) -> usize {
         if self.propensities.users.is_empty() { 0 } else { self.number.iter().filter(|n| n.is_none()).count() }
     }
+}
+
+/// The error about the first cell at a position past the last known one.
+fn past_the_last(counts: &dyn CountsView, known: u32) -> Result<Error> {
+    let mut first = None;
+    counts
+        .for_each_cells(|cells| first = first.or_else(|| cells.iter().find(|cell| cell.position > known).copied()))?;
+    let (query, position) = first.map_or((String::new(), known), |cell| {
+        (counts.queries().name(cell.query as usize).into_owned(), cell.position)
+    });
+    Ok(Error::parameter(format!(
+        "query {query} has a document at position {position}, but the propensities end at position {known}; estimate them \
+         for all positions"
+    )))
 }

@@ -21,6 +21,7 @@ mod lookup;
 mod model;
 mod observations;
 mod scale;
+mod stored;
 mod user_pbm;
 mod users;
 

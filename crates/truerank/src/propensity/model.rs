@@ -1,6 +1,6 @@
 //! Examination probabilities per position, for the population and for each known user, and what stands behind them.
 
-use crate::counts::Counts;
+use crate::counts::CountsView;
 use crate::ids::Ids;
 use crate::{Error, Result};
 
@@ -119,25 +119,27 @@ impl Propensities {
 
 impl Evidence {
     /// Impressions and clicks of each position.
-    pub(crate) fn of_positions(counts: &Counts) -> Self {
-        Evidence::of_slots(counts, counts.max_position() as usize, |position, _| position as usize - 1)
+    pub(crate) fn of_positions(counts: &dyn CountsView) -> Result<Self> {
+        Evidence::of_slots(counts, counts.totals().max_position as usize, |position, _| position as usize - 1)
     }
 
     /// Impressions and clicks of each user and position.
-    pub(crate) fn of_users(counts: &Counts) -> Self {
-        let positions = counts.max_position() as usize;
+    pub(crate) fn of_users(counts: &dyn CountsView) -> Result<Self> {
+        let positions = counts.totals().max_position as usize;
         let slot = |position: u32, user: u32| user as usize * positions + position as usize - 1;
-        Evidence::of_slots(counts, counts.users.len() * positions, slot)
+        Evidence::of_slots(counts, counts.users().len() * positions, slot)
     }
 
-    fn of_slots(counts: &Counts, len: usize, slot: impl Fn(u32, u32) -> usize) -> Self {
+    fn of_slots(counts: &dyn CountsView, len: usize, slot: impl Fn(u32, u32) -> usize) -> Result<Self> {
         let mut evidence = Evidence { impressions: vec![0; len], clicks: vec![0; len], standard_errors: Vec::new() };
-        for cell in &counts.cells {
-            let slot = slot(cell.position, cell.user);
-            evidence.impressions[slot] += cell.impressions;
-            evidence.clicks[slot] += cell.clicks;
-        }
-        evidence
+        counts.for_each_cells(|cells| {
+            for cell in cells {
+                let slot = slot(cell.position, cell.user);
+                evidence.impressions[slot] += cell.impressions;
+                evidence.clicks[slot] += cell.clicks;
+            }
+        })?;
+        Ok(evidence)
     }
 }
 

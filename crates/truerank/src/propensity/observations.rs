@@ -1,14 +1,126 @@
 //! A log as estimation sees it: documents, each with what groups of users did at the positions it was shown at.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::counts::Counts;
+use rayon::prelude::*;
 
-/// Cells merged over the users of each group, document by document.
+use super::stored::{StoredObservations, StoringObservations};
+use crate::Result;
+use crate::counts::{Cell, Counts, CountsView, by_document};
+use crate::files::Room;
+
+/// Cells merged over the users of each group, document by document, wherever they are kept.
 ///
 /// A *slot* is a group and a position, `group · positions + position − 1`: the parameters θ are one per slot. Standard
-/// estimation has one group, personalized estimation one per user; clusters of users lie between.
-#[derive(Debug, Clone)]
+/// estimation has one group, personalized estimation one per user; clusters of users lie between. A document has an
+/// *entry* for each slot that it was shown in.
+pub(super) trait Observed: Sync {
+    fn positions(&self) -> usize;
+
+    fn groups(&self) -> usize;
+
+    /// The (query, document) of each document, sorted, by their numbers in the counts.
+    fn docs(&self) -> &[(u32, u32)];
+
+    /// Where each document's entries end among all entries.
+    fn ends(&self) -> &[usize];
+
+    /// The entries of neighbouring documents.
+    fn part(&self, docs: Range<usize>) -> Result<Part<'_>>;
+
+    /// Where what is as large as the entries goes; nowhere but memory if they are in memory.
+    fn room(&self) -> Option<&Room>;
+
+    /// How many slots there are.
+    fn slot_count(&self) -> usize {
+        self.groups() * self.positions()
+    }
+
+    /// Documents in neighbouring ranges with at least so many entries each, except for the last.
+    fn pieces(&self, entries: usize) -> Vec<Range<usize>> {
+        let (mut pieces, mut start, mut before) = (Vec::new(), 0, 0);
+        for (doc, &end) in self.ends().iter().enumerate() {
+            if end - before >= entries {
+                pieces.push(start..doc + 1);
+                (start, before) = (doc + 1, end);
+            }
+        }
+        if start < self.docs().len() {
+            pieces.push(start..self.docs().len());
+        }
+        pieces
+    }
+}
+
+impl dyn Observed + '_ {
+    /// Hands to `take`, in order, what `work` makes of each of `pieces`, on all threads, a few at a time.
+    pub fn map_pieces<T: Send>(
+        &self,
+        pieces: &[Range<usize>],
+        work: impl Fn(Range<usize>, &Part<'_>) -> T + Sync,
+        mut take: impl FnMut(T),
+    ) -> Result<()> {
+        for few in pieces.chunks(4 * rayon::current_num_threads()) {
+            let made: Vec<Result<T>> =
+                few.par_iter().map(|docs| Ok(work(docs.clone(), &self.part(docs.clone())?))).collect();
+            for one in made {
+                take(one?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The entries of neighbouring documents.
+pub(super) struct Part<'a> {
+    pub docs: Range<usize>,
+    /// Where the entries of each of them end among all entries.
+    pub ends: &'a [usize],
+    /// How many entries come before.
+    pub before: usize,
+    pub slots: Cow<'a, [u32]>,
+    pub clicks: Cow<'a, [f64]>,
+    pub misses: Cow<'a, [f64]>,
+}
+
+/// The entries of one document.
+#[derive(Clone, Copy)]
+pub(super) struct Entries<'a> {
+    /// The slot of each entry; they ascend.
+    pub slots: &'a [u32],
+    pub clicks: &'a [f64],
+    /// Impressions without a click.
+    pub misses: &'a [f64],
+}
+
+impl Part<'_> {
+    /// The entries of document number `doc`.
+    pub fn of(&self, doc: usize) -> Entries<'_> {
+        let index = doc - self.docs.start;
+        let start = if index == 0 { self.before } else { self.ends[index - 1] };
+        let entries = start - self.before..self.ends[index] - self.before;
+        Entries {
+            slots: &self.slots[entries.clone()],
+            clicks: &self.clicks[entries.clone()],
+            misses: &self.misses[entries],
+        }
+    }
+}
+
+impl<'a> Entries<'a> {
+    /// Slot, clicks and misses of each entry.
+    pub fn iter(self) -> impl Iterator<Item = (usize, f64, f64)> + 'a {
+        self.slots
+            .iter()
+            .zip(self.clicks)
+            .zip(self.misses)
+            .map(|((slot, clicks), misses)| (*slot as usize, *clicks, *misses))
+    }
+}
+
+/// Observations in memory.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Observations {
     pub positions: usize,
     pub groups: usize,
@@ -23,21 +135,73 @@ pub(super) struct Observations {
     pub misses: Vec<f64>,
 }
 
+/// The cells of `counts` with the users of each group taken together, kept where the counts are. `group_of_user` has one
+/// entry per user; `keep`, where it is given, one per document.
+pub(super) fn observe(
+    counts: &dyn CountsView,
+    group_of_user: &[u32],
+    keep: Option<&[bool]>,
+) -> Result<Box<dyn Observed>> {
+    let Some(room) = counts.room() else {
+        return Ok(Box::new(Observations::kept(counts, group_of_user, keep)?));
+    };
+    let mut storing = StoringObservations::new(room)?;
+    let (positions, groups) = (counts.totals().max_position as usize, group_count(group_of_user));
+    let mut kept = Kept { keep, seen: 0 };
+    counts.map_cells(
+        |_, cells| Ok(Observations::of_cells(cells, positions, group_of_user)),
+        |mut block| {
+            block.retain(|docs| kept.next(docs));
+            storing.append(&block);
+        },
+    )?;
+    Ok(Box::new(StoredObservations::new(storing, positions, groups)?))
+}
+
+fn group_count(group_of_user: &[u32]) -> usize {
+    group_of_user.iter().max().map_or(1, |&most| most as usize + 1)
+}
+
+/// Which of the next documents are kept.
+struct Kept<'a> {
+    keep: Option<&'a [bool]>,
+    seen: usize,
+}
+
+impl<'a> Kept<'a> {
+    fn next(&mut self, docs: usize) -> Option<&'a [bool]> {
+        let range = self.seen..self.seen + docs;
+        self.seen = range.end;
+        self.keep.map(|keep| &keep[range])
+    }
+}
+
 impl Observations {
     /// The cells of `counts`, with the users of each group taken together. `group_of_user` has one entry per user.
     pub fn new(counts: &Counts, group_of_user: &[u32]) -> Self {
-        let positions = counts.max_position() as usize;
-        let mut observations = Observations {
-            positions,
-            groups: group_of_user.iter().max().map_or(1, |&most| most as usize + 1),
-            docs: Vec::new(),
-            ends: Vec::new(),
-            slots: Vec::with_capacity(counts.cells.len()),
-            clicks: Vec::with_capacity(counts.cells.len()),
-            misses: Vec::with_capacity(counts.cells.len()),
-        };
+        let mut observations = Observations::of_cells(&counts.cells, counts.max_position() as usize, group_of_user);
+        observations.groups = group_count(group_of_user);
+        observations
+    }
+
+    fn kept(counts: &dyn CountsView, group_of_user: &[u32], keep: Option<&[bool]>) -> Result<Self> {
+        let positions = counts.totals().max_position as usize;
+        let mut all = Observations { positions, groups: group_count(group_of_user), ..Observations::default() };
+        let mut kept = Kept { keep, seen: 0 };
+        counts.map_cells(
+            |_, cells| Ok(Observations::of_cells(cells, positions, group_of_user)),
+            |mut block| {
+                block.retain(|docs| kept.next(docs));
+                all.append(block);
+            },
+        )?;
+        Ok(all)
+    }
+
+    fn of_cells(cells: &[Cell], positions: usize, group_of_user: &[u32]) -> Self {
+        let mut observations = Observations { positions, ..Observations::default() };
         let mut entries = Vec::new();
-        for cells in counts.cells.chunk_by(|a, b| (a.query, a.doc) == (b.query, b.doc)) {
+        for cells in by_document(cells) {
             entries.clear();
             entries.extend(cells.iter().map(|cell| {
                 let slot = group_of_user[cell.user as usize] * positions as u32 + cell.position - 1;
@@ -70,10 +234,21 @@ impl Observations {
         self.ends.push(self.slots.len());
     }
 
-    /// Only the documents that `keep` wants.
-    pub fn select(&self, keep: impl Fn(usize) -> bool) -> Self {
-        let mut selected = Observations { docs: Vec::new(), ends: Vec::new(), ..self.without_entries() };
-        for doc in (0..self.docs.len()).filter(|doc| keep(*doc)) {
+    /// Adds the documents that follow.
+    fn append(&mut self, block: Observations) {
+        let before = self.slots.len();
+        self.docs.extend(block.docs);
+        self.ends.extend(block.ends.iter().map(|end| before + end));
+        self.slots.extend(block.slots);
+        self.clicks.extend(block.clicks);
+        self.misses.extend(block.misses);
+    }
+
+    /// Drops the documents that are not to be kept, if any.
+    fn retain<'k>(&mut self, keep: impl FnOnce(usize) -> Option<&'k [bool]>) {
+        let Some(keep) = keep(self.docs.len()) else { return };
+        let mut selected = Observations { positions: self.positions, groups: self.groups, ..Observations::default() };
+        for doc in (0..self.docs.len()).filter(|doc| keep[*doc]) {
             let entries = self.entries_of(doc);
             selected.slots.extend_from_slice(&self.slots[entries.clone()]);
             selected.clicks.extend_from_slice(&self.clicks[entries.clone()]);
@@ -81,45 +256,7 @@ impl Observations {
             selected.docs.push(self.docs[doc]);
             selected.ends.push(selected.slots.len());
         }
-        selected
-    }
-
-    /// The same documents with groups merged into larger ones; `group_of_group` has one entry per group.
-    pub fn merge(&self, group_of_group: &[u32]) -> Self {
-        let mut merged = Observations {
-            groups: group_of_group.iter().max().map_or(1, |&most| most as usize + 1),
-            docs: self.docs.clone(),
-            ends: Vec::with_capacity(self.docs.len()),
-            ..self.without_entries()
-        };
-        let mut entries = Vec::new();
-        for doc in 0..self.docs.len() {
-            entries.clear();
-            entries.extend(self.entries_of(doc).map(|entry| {
-                let (group, index) =
-                    (self.slots[entry] as usize / self.positions, self.slots[entry] as usize % self.positions);
-                (group_of_group[group] * self.positions as u32 + index as u32, self.clicks[entry], self.misses[entry])
-            }));
-            merged.push(&mut entries);
-        }
-        merged
-    }
-
-    fn without_entries(&self) -> Self {
-        Observations {
-            positions: self.positions,
-            groups: self.groups,
-            docs: Vec::new(),
-            ends: Vec::new(),
-            slots: Vec::new(),
-            clicks: Vec::new(),
-            misses: Vec::new(),
-        }
-    }
-
-    /// How many slots there are.
-    pub fn slot_count(&self) -> usize {
-        self.groups * self.positions
+        *self = selected;
     }
 
     /// The entries of document number `doc`.
@@ -129,10 +266,45 @@ impl Observations {
     }
 }
 
+impl Observed for Observations {
+    fn positions(&self) -> usize {
+        self.positions
+    }
+
+    fn groups(&self) -> usize {
+        self.groups
+    }
+
+    fn docs(&self) -> &[(u32, u32)] {
+        &self.docs
+    }
+
+    fn ends(&self) -> &[usize] {
+        &self.ends
+    }
+
+    fn part(&self, docs: Range<usize>) -> Result<Part<'_>> {
+        let ends = &self.ends[docs.clone()];
+        let before = if docs.start == 0 { 0 } else { self.ends[docs.start - 1] };
+        let entries = before..ends.last().copied().unwrap_or(before);
+        Ok(Part {
+            docs,
+            ends,
+            before,
+            slots: Cow::Borrowed(&self.slots[entries.clone()]),
+            clicks: Cow::Borrowed(&self.clicks[entries.clone()]),
+            misses: Cow::Borrowed(&self.misses[entries]),
+        })
+    }
+
+    fn room(&self) -> Option<&Room> {
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::Cell;
     use crate::ids::Ids;
 
     #[test]
@@ -153,14 +325,15 @@ mod tests {
         assert_eq!(observations.clicks, [3.0, 1.0, 0.0]);
         assert_eq!(observations.misses, [4.0, 0.0, 5.0]);
         assert_eq!(observations.entries_of(1), 2..3);
-        let second = observations.select(|doc| doc == 1);
+        let second = Observations::kept(&counts, &[1, 0, 1], Some(&[false, true])).unwrap();
         assert_eq!(
             (second.docs.as_slice(), second.slots.as_slice(), second.entries_of(0)),
             (&[(0, 1)][..], &[1][..], 0..1)
         );
-        let merged = Observations::of_users(&counts).merge(&[1, 0, 1]);
-        assert_eq!((merged.slots, merged.clicks), (observations.slots, observations.clicks));
         assert_eq!(Observations::of_population(&counts).slots, [0, 1, 1]);
         assert_eq!(Observations::of_users(&counts).slots, [0, 1, 4, 3]);
+        let part = observations.part(1..2).unwrap();
+        assert_eq!(part.of(1).iter().collect::<Vec<_>>(), [(1, 0.0, 5.0)]);
+        assert_eq!((observations.pieces(1), observations.pieces(3)), (vec![0..1, 1..2], vec![0..2]));
     }
 }

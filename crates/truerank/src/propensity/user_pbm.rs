@@ -2,7 +2,8 @@
 
 use rand::seq::SliceRandom;
 
-use super::em::{BATCH, Learner, Weighted, matched_observations, sigmoid};
+use super::em::{BATCH, Learner, Matched, Weighted, sigmoid};
+use super::observations::observe;
 use super::{Details, Evidence, Fit, Propensities, SCALE, average, largest, rescale};
 use crate::counts::Counts;
 use crate::data::Dataset;
@@ -106,15 +107,16 @@ impl UserPbm {
             return Err(Error::parameter("the log has no clicks, so nothing can be said about examination"));
         }
         let groups = if self.per_user { (0..counts.users.len() as u32).collect() } else { vec![0; counts.users.len()] };
-        let (observations, rows, note) = matched_observations(counts, &groups, data)?;
-        let weighted = Weighted::new(&observations);
-        let mut model = Model::new(self, data, &rows, observations.slot_count())?;
+        let matched = Matched::new(counts, data)?;
+        let observations = observe(counts, &groups, matched.keep.as_deref())?;
+        let weighted = Weighted::new(observations.as_ref())?;
+        let mut model = Model::new(self, data, &matched.rows, observations.slot_count())?;
         progress.begin("training the click model", self.epochs as u64);
         let mut fit = Fit::default();
         for epoch in 0..self.epochs {
-            model.epoch(&weighted, self.learning_rate, epoch as u64);
-            let value =
-                weighted.expect(&model.examination(), &model.relevance()).log_likelihood / weighted.impressions();
+            model.epoch(&weighted, self.learning_rate, epoch as u64)?;
+            let expectation = weighted.expect(&model.examination(), &model.relevance())?;
+            let value = expectation.log_likelihood / weighted.impressions();
             let change = fit.log_likelihood.last().map_or(f64::INFINITY, |last| (value - last).abs());
             fit.log_likelihood.push(value);
             progress.advance(1);
@@ -127,11 +129,11 @@ impl UserPbm {
         let unfinished = (!fit.converged).then(|| {
             format!("the likelihood still rose after {} epochs: give it more, or a wider tolerance", self.epochs)
         });
-        let notes = note.into_iter().chain(unfinished).collect();
-        Ok(self.finish(counts, model.examination(), fit, notes))
+        let notes = matched.note().into_iter().chain(unfinished).collect();
+        self.finish(counts, model.examination(), fit, notes)
     }
 
-    fn finish(&self, counts: &Counts, mut examination: Vec<f64>, fit: Fit, notes: Vec<String>) -> Propensities {
+    fn finish(&self, counts: &Counts, mut examination: Vec<f64>, fit: Fit, notes: Vec<String>) -> Result<Propensities> {
         let positions = counts.max_position() as usize;
         let sessions: Vec<f64> = counts.sessions_per_user().into_iter().map(|sessions| sessions as f64).collect();
         let mut population = match self.per_user {
@@ -142,21 +144,21 @@ impl UserPbm {
         let scale = population[reference];
         rescale(&mut population, reference);
         examination.iter_mut().for_each(|theta| *theta /= scale);
-        let by_user = if self.per_user { Evidence::of_users(counts) } else { Evidence::default() };
-        Propensities {
+        let by_user = if self.per_user { Evidence::of_users(counts)? } else { Evidence::default() };
+        Ok(Propensities {
             method: if self.per_user { "user-pbm" } else { "pbm" }.to_string(),
             scale: SCALE.to_string(),
             population,
             users: if self.per_user { counts.users.clone() } else { Default::default() },
             by_user: if self.per_user { examination } else { Vec::new() },
             details: Details {
-                population: Evidence::of_positions(counts),
+                population: Evidence::of_positions(counts)?,
                 by_user,
                 fit: Some(fit),
                 notes,
                 ..Details::default()
             },
-        }
+        })
     }
 }
 
@@ -190,23 +192,24 @@ impl<'a> Model<'a> {
         self.learner.scores(self.data, self.rows).into_iter().map(sigmoid).collect()
     }
 
-    fn epoch(&mut self, weighted: &Weighted<'_>, rate: f32, epoch: u64) {
+    fn epoch(&mut self, weighted: &Weighted<'_>, rate: f32, epoch: u64) -> Result<()> {
         let mut docs: Vec<u32> = (0..self.rows.len() as u32).collect();
         docs.shuffle(&mut stream(self.seed, "user-pbm", epoch));
-        docs.chunks(BATCH).for_each(|batch| self.step(weighted, batch, rate));
+        docs.chunks(BATCH).try_for_each(|batch| self.step(weighted, batch, rate))
     }
 
-    fn step(&mut self, weighted: &Weighted<'_>, docs: &[u32], rate: f32) {
+    fn step(&mut self, weighted: &Weighted<'_>, docs: &[u32], rate: f32) -> Result<()> {
         let examination = self.examination();
         let batch: Vec<u32> = docs.iter().map(|doc| self.rows[*doc as usize]).collect();
         let relevance = self.learner.relevance(self.data, &batch);
         let shown = weighted.shown_of(docs);
         let mut of_slots = vec![0.0; self.logits.len()];
         for (&doc, &gamma) in docs.iter().zip(&relevance) {
-            weighted.add_slot_gradients(doc as usize, gamma, &examination, &mut of_slots);
+            weighted.add_slot_gradients(doc as usize, gamma, &examination, &mut of_slots)?;
         }
-        self.learner.climb(weighted.slopes(docs, &relevance, &examination).into_iter(), rate);
+        self.learner.climb(weighted.slopes(docs, &relevance, &examination)?.into_iter(), rate);
         let down: Vec<f32> = of_slots.iter().map(|up| -(up / shown) as f32).collect();
         self.logit_optimizer.step(&mut self.logits, &down, EXAMINATION_RATE * rate, 0.0);
+        Ok(())
     }
 }

@@ -44,7 +44,11 @@ impl<'e> Documents<'e> {
         let beliefs = match prior {
             Prior::None => Beliefs::Zero,
             Prior::Mean => Beliefs::Mean,
-            Prior::Model(predicted) => Beliefs::Each(predicted.of_counts(exposures.counts)),
+            Prior::Model(predicted) => Beliefs::Each(predicted.of_docs(
+                exposures.counts.queries(),
+                exposures.counts.docs(),
+                exposures.pairs.iter().map(|pair| (pair.query, pair.doc)),
+            )),
         };
         Documents { bases: (0..exposures.pairs.len()).map(base).collect(), beliefs, exposures }
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Estimation, Exposures, Weighing};
 use crate::Result;
-use crate::counts::{Cell, Counts};
+use crate::counts::{Cell, CountsView};
 use crate::math::quantile;
 use crate::propensity::Propensities;
 
@@ -62,7 +62,7 @@ const NAMED: usize = 10;
 
 impl Diagnostics {
     /// The click weights of `estimation` on this log.
-    pub fn of(counts: &Counts, propensities: &Propensities, estimation: &Estimation) -> Result<Self> {
+    pub fn of(counts: &dyn CountsView, propensities: &Propensities, estimation: &Estimation) -> Result<Self> {
         estimation.weigh(&Exposures::new(counts, propensities)?)?.diagnostics()
     }
 }
@@ -70,47 +70,99 @@ impl Diagnostics {
 impl Weighing<'_> {
     /// What the weights of the clicks look like.
     pub fn diagnostics(&self) -> Result<Diagnostics> {
-        let mut weights = self.click_weights()?;
-        let sizes = effective_sizes(&weights, self.exposures().counts.queries.len());
-        let clicks: u64 = weights.iter().map(|(cell, _)| cell.clicks).sum();
-        let total_weight = weights.iter().map(|(cell, weight)| cell.clicks as f64 * weight).sum();
-        weights.par_sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-        let top = heaviest_weight(&weights, clicks.div_ceil(100));
+        let counts = self.exposures().counts;
+        let clicks = counts.totals().clicks;
+        let mut heaviest = Heaviest::new(clicks.div_ceil(100));
+        let (mut sizes, mut total_weight) = (vec![0.0; counts.queries().len()], 0.0);
+        self.for_each_click_weights(|weights| {
+            total_weight += weights.iter().map(|(cell, weight)| cell.clicks as f64 * weight).sum::<f64>();
+            add_effective_sizes(&weights, &mut sizes);
+            heaviest.add(weights);
+        })?;
+        let heaviest = heaviest.sorted();
+        let top = heaviest_weight(&heaviest, clicks.div_ceil(100));
         Ok(Diagnostics {
             clicks,
             total_weight,
-            largest: weights.iter().take(NAMED).map(|(cell, weight)| self.name(cell, *weight)).collect(),
+            largest: heaviest.iter().take(NAMED).map(|(cell, weight)| self.name(cell, *weight)).collect(),
             top_share: if total_weight > 0.0 { top / total_weight } else { 0.0 },
             effective: EffectiveSizes::of(sizes),
         })
     }
 
     /// Every cell with clicks, in order, and what one of them weighs.
-    pub fn click_weights(&self) -> Result<Vec<(&Cell, f64)>> {
-        let mut weights = Vec::new();
-        for pair in 0..self.exposures().pairs.len() {
-            for cell in self.exposures().cells(pair).iter().filter(|cell| cell.clicks > 0) {
-                weights.push((cell, self.click_weight(pair, cell)?));
+    pub fn click_weights(&self) -> Result<Vec<(Cell, f64)>> {
+        let mut all = Vec::new();
+        self.for_each_click_weights(|weights| all.extend(weights))?;
+        Ok(all)
+    }
+
+    /// The same, block after block.
+    fn for_each_click_weights(&self, take: impl FnMut(Vec<(Cell, f64)>)) -> Result<()> {
+        let of_block = |pairs: &mut dyn Iterator<Item = (usize, &[Cell])>| {
+            let mut weights = Vec::new();
+            for (pair, cells) in pairs {
+                for cell in cells.iter().filter(|cell| cell.clicks > 0) {
+                    weights.push((*cell, self.click_weight(pair, cell)?));
+                }
             }
-        }
-        Ok(weights)
+            Ok(weights)
+        };
+        self.exposures().map_blocks(of_block, take)
     }
 
     fn name(&self, cell: &Cell, weight: f64) -> ClickWeight {
         let counts = self.exposures().counts;
         ClickWeight {
-            query: counts.queries.name(cell.query as usize).into_owned(),
-            doc: counts.docs.name(cell.doc as usize).into_owned(),
+            query: counts.queries().name(cell.query as usize).into_owned(),
+            doc: counts.docs().name(cell.doc as usize).into_owned(),
             position: cell.position,
-            user: counts.users.name(cell.user as usize).into_owned(),
+            user: counts.users().name(cell.user as usize).into_owned(),
             clicks: cell.clicks,
             weight,
         }
     }
 }
 
+/// The cells whose clicks weigh most, as many as hold a number of clicks and can be named.
+struct Heaviest {
+    clicks: u64,
+    cells: Vec<(Cell, f64)>,
+    /// How many cells are kept before the light ones are dropped.
+    room: usize,
+}
+
+impl Heaviest {
+    fn new(clicks: u64) -> Self {
+        Heaviest { clicks, cells: Vec::new(), room: 1 << 16 }
+    }
+
+    fn add(&mut self, cells: Vec<(Cell, f64)>) {
+        self.cells.extend(cells);
+        if self.cells.len() > self.room {
+            self.sort();
+            self.room = self.room.max(2 * self.cells.len());
+        }
+    }
+
+    fn sort(&mut self) {
+        self.cells.par_sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let mut clicks = 0;
+        let enough = self.cells.iter().position(|(cell, _)| {
+            clicks += cell.clicks;
+            clicks >= self.clicks
+        });
+        self.cells.truncate(enough.map_or(usize::MAX, |last| NAMED.max(last + 1)));
+    }
+
+    fn sorted(mut self) -> Vec<(Cell, f64)> {
+        self.sort();
+        self.cells
+    }
+}
+
 /// The weight of the first `count` clicks.
-fn heaviest_weight(sorted: &[(&Cell, f64)], count: u64) -> f64 {
+fn heaviest_weight(sorted: &[(Cell, f64)], count: u64) -> f64 {
     let (mut left, mut sum) = (count, 0.0);
     for (cell, weight) in sorted {
         let taken = cell.clicks.min(left);
@@ -123,14 +175,12 @@ fn heaviest_weight(sorted: &[(&Cell, f64)], count: u64) -> f64 {
     sum
 }
 
-/// `(Σw)²/Σw²` of each query; `weights` are sorted by query.
-fn effective_sizes(weights: &[(&Cell, f64)], queries: usize) -> Vec<f64> {
-    let mut sizes = vec![0.0; queries];
+/// `(Σw)²/Σw²` of each query; `weights` are those of whole queries, sorted.
+fn add_effective_sizes(weights: &[(Cell, f64)], sizes: &mut [f64]) {
     for of_query in weights.chunk_by(|a, b| a.0.query == b.0.query) {
         let sum = |power: i32| of_query.iter().map(|(cell, w)| cell.clicks as f64 * w.powi(power)).sum::<f64>();
         sizes[of_query[0].0.query as usize] = sum(1) * sum(1) / sum(2);
     }
-    sizes
 }
 
 impl EffectiveSizes {
@@ -153,7 +203,7 @@ impl EffectiveSizes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::SessionCount;
+    use crate::counts::{Counts, SessionCount};
     use crate::ids::Ids;
     use crate::relevance::Estimator;
 

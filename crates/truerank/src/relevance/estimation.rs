@@ -4,12 +4,12 @@ use super::correction::{Divisor, Documents};
 use super::shrinkage::least_error_shrink;
 use super::smoothing::{least_error_beta_of, likelihood_beta};
 use super::{Correction, Estimator, Exposures, Prior, PriorKind, Relevance, Shrink, Smoothing, Weighing};
-use crate::counts::Counts;
+use crate::counts::CountsView;
 use crate::propensity::Propensities;
 use crate::{Error, Result};
 
 /// The relevance weight of every shown document, by an estimator as it is.
-pub fn estimate(counts: &Counts, propensities: &Propensities, estimator: Estimator) -> Result<Relevance> {
+pub fn estimate(counts: &dyn CountsView, propensities: &Propensities, estimator: Estimator) -> Result<Relevance> {
     Estimation::new(estimator).estimate(counts, propensities)
 }
 
@@ -83,7 +83,7 @@ impl Estimation {
     }
 
     /// The relevance weight of every shown document.
-    pub fn estimate(&self, counts: &Counts, propensities: &Propensities) -> Result<Relevance> {
+    pub fn estimate(&self, counts: &dyn CountsView, propensities: &Propensities) -> Result<Relevance> {
         self.weigh(&Exposures::new(counts, propensities)?)?.relevance()
     }
 
@@ -134,7 +134,7 @@ impl Estimation {
         let Estimator::UserAwareSmoothed(smoothing) = self.estimator else { return Ok(None) };
         Ok(Some(match smoothing {
             Smoothing::LeastError => least_error_beta_of(&exposures.sessions, &exposures.pairs, exposures.moments),
-            Smoothing::Likelihood => likelihood_beta(exposures.counts),
+            Smoothing::Likelihood => likelihood_beta(exposures.counts)?,
             Smoothing::Fixed(beta) if beta >= 0.0 && beta.is_finite() => beta,
             Smoothing::Fixed(beta) => {
                 return Err(Error::parameter(format!("beta should be finite and not negative, but is {beta}")));
@@ -146,7 +146,7 @@ impl Estimation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::{Cell, SessionCount};
+    use crate::counts::{Cell, Counts, SessionCount};
     use crate::ids::Ids;
     use crate::relevance::PredictedRelevance;
 

@@ -1,12 +1,10 @@
 //! What to expect of an estimator on a log: exposures enter, its squared bias and variance leave.
 
-use rayon::prelude::*;
 use serde::Serialize;
 
 use super::{Estimation, Estimator, Exposures, Weighing};
 use crate::Result;
-use crate::counts::Counts;
-use crate::propensity::Propensities;
+use crate::counts::Cell;
 
 /// The expected error of an estimator's weights, averaged over shown documents, for the sessions as they are.
 ///
@@ -30,46 +28,35 @@ impl ExpectedError {
 }
 
 /// The expected error of each of `estimators`, without prior, clip or shrinkage.
-pub fn expected_errors(
-    counts: &Counts,
-    propensities: &Propensities,
-    estimators: &[Estimator],
-) -> Result<Vec<ExpectedError>> {
-    let exposures = Exposures::new(counts, propensities)?;
-    estimators.iter().map(|&estimator| Estimation::new(estimator).weigh(&exposures)?.expected_error()).collect()
+pub fn expected_errors(exposures: &Exposures<'_>, estimators: &[Estimator]) -> Result<Vec<ExpectedError>> {
+    estimators.iter().map(|&estimator| Estimation::new(estimator).weigh(exposures)?.expected_error()).collect()
 }
-
-/// Pairs summed by one task: fixed, so that sums do not depend on the number of threads.
-const CHUNK: usize = 4096;
 
 impl Weighing<'_> {
     fn expected_error(&self) -> Result<ExpectedError> {
-        let pairs: Vec<usize> = (0..self.exposures().pairs.len()).collect();
-        let sums: Vec<Result<(f64, f64)>> = pairs
-            .par_chunks(CHUNK)
-            .map(|pairs| {
-                pairs.iter().try_fold((0.0, 0.0), |sum, &pair| {
-                    let (bias, variance) = self.expected_of(pair)?;
-                    Ok((sum.0 + bias, sum.1 + variance))
-                })
-            })
-            .collect();
         let (mut squared_bias, mut variance) = (0.0, 0.0);
-        for sum in sums {
-            let (bias, noise) = sum?;
+        let of_block = |pairs: &mut dyn Iterator<Item = (usize, &[Cell])>| {
+            let mut sum = (0.0, 0.0);
+            for (pair, cells) in pairs {
+                let (bias, variance) = self.expected_of(pair, cells)?;
+                sum = (sum.0 + bias, sum.1 + variance);
+            }
+            Ok(sum)
+        };
+        self.exposures().map_blocks(of_block, |(bias, noise)| {
             squared_bias += bias;
             variance += noise;
-        }
-        let count = pairs.len().max(1) as f64;
+        })?;
+        let count = self.exposures().pairs.len().max(1) as f64;
         let estimator = self.estimator.to_string();
         Ok(ExpectedError { estimator, squared_bias: squared_bias / count, variance: variance / count })
     }
 
     /// Squared bias and variance of one document.
-    fn expected_of(&self, pair: usize) -> Result<(f64, f64)> {
+    fn expected_of(&self, pair: usize, cells: &[Cell]) -> Result<(f64, f64)> {
         let moments = self.exposures().moments;
         let (mut level, mut variance) = (0.0, 0.0);
-        for cell in self.exposures().cells(pair) {
+        for cell in cells {
             let theta = self.exposures().examination.of(cell.user, cell.position);
             // Nobody looked there: no click counts, whatever it would weigh.
             if theta == 0.0 {

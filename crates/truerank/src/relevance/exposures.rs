@@ -1,20 +1,16 @@
 //! What each shown document's cells sum to under given examination probabilities: what all estimators share.
 
-use std::ops::Range;
-
-use rayon::prelude::*;
-
 use super::moments::RelevanceMoments;
 use crate::Result;
-use crate::counts::{Cell, Counts};
+use crate::counts::{Cell, CountsView, by_document};
 use crate::propensity::{Examination, Propensities};
 
 /// Counts with their exposure: made once, and then any number of estimators can weigh them.
 pub struct Exposures<'a> {
-    pub(super) counts: &'a Counts,
+    pub(super) counts: &'a dyn CountsView,
     pub(super) examination: Examination<'a>,
-    /// The cells of each pair.
-    pub(super) ranges: Vec<Range<usize>>,
+    /// The number of each block's first pair.
+    first_pairs: Vec<usize>,
     /// Sorted by query, document.
     pub(super) pairs: Vec<PairSums>,
     /// n(q) of each query.
@@ -24,18 +20,28 @@ pub struct Exposures<'a> {
 
 impl<'a> Exposures<'a> {
     /// Sums the cells of `counts`. A position past the last one of `propensities` is an error.
-    pub fn new(counts: &'a Counts, propensities: &'a Propensities) -> Result<Self> {
+    pub fn new(counts: &'a dyn CountsView, propensities: &'a Propensities) -> Result<Self> {
         let examination = Examination::new(propensities, counts)?;
-        let ranges = pair_ranges(&counts.cells);
-        let pairs: Vec<PairSums> =
-            ranges.par_iter().map(|range| pair_sums(&counts.cells[range.clone()], &examination)).collect();
+        let (mut pairs, mut first_pairs) = (Vec::with_capacity(counts.totals().shown as usize), Vec::new());
+        let sums = |cells: &[Cell]| by_document(cells).map(|of_pair| pair_sums(of_pair, &examination)).collect();
+        counts.map_cells(
+            |_, cells| Ok(sums(cells)),
+            |of_block: Vec<PairSums>| {
+                first_pairs.push(pairs.len());
+                pairs.extend(of_block);
+            },
+        )?;
         let moments = RelevanceMoments::of(&pairs);
-        Ok(Exposures { counts, examination, ranges, pairs, sessions: counts.sessions_per_query(), moments })
+        Ok(Exposures { counts, examination, first_pairs, pairs, sessions: counts.sessions_per_query(), moments })
     }
 
-    /// The cells of pair number `pair`.
-    pub(super) fn cells(&self, pair: usize) -> &'a [Cell] {
-        &self.counts.cells[self.ranges[pair].clone()]
+    /// Hands to `take`, in order of the blocks, what `work` makes of the numbers and cells of a block's pairs.
+    pub(super) fn map_blocks<T: Send>(
+        &self,
+        work: impl Fn(&mut dyn Iterator<Item = (usize, &[Cell])>) -> Result<T> + Sync,
+        take: impl FnMut(T),
+    ) -> Result<()> {
+        self.counts.map_cells(|block, cells| work(&mut (self.first_pairs[block]..).zip(by_document(cells))), take)
     }
 
     /// The exposure of pair number `pair` to users between those of its query and all.
@@ -70,19 +76,6 @@ impl PairSums {
     pub fn smoothed_exposure(&self, sessions: f64, beta: f64) -> f64 {
         (sessions * self.exposure + beta * self.average_exposure) / (sessions + beta)
     }
-}
-
-/// The cells of each (query, document) in turn.
-fn pair_ranges(cells: &[Cell]) -> Vec<Range<usize>> {
-    let mut start = 0;
-    cells
-        .chunk_by(|a, b| (a.query, a.doc) == (b.query, b.doc))
-        .map(|pair| {
-            let range = start..start + pair.len();
-            start = range.end;
-            range
-        })
-        .collect()
 }
 
 /// The sums of one pair's cells.

@@ -13,6 +13,9 @@ use crate::{Error, Result};
 
 const FILE_TYPE: FileType = FileType { name: "truerank/relevance", version: 1 };
 
+/// Rows that are made into columns at a time.
+const ROWS: usize = 1 << 16;
+
 impl Relevance {
     /// Writes the columns `query, doc, weight, impressions, clicks, exposure, variance`.
     pub fn write(&self, path: &Path) -> Result<()> {
@@ -30,20 +33,20 @@ impl Relevance {
         notes.extend(self.beta.map(|beta| ("beta", beta.to_string())));
         notes.extend(self.correction.notes());
         let mut table = TableWriter::create(path, FILE_TYPE, fields, &notes)?;
-        table.write(self.columns())?;
+        self.weights.chunks(ROWS).try_for_each(|weights| table.write(self.columns(weights)))?;
         table.finish()
     }
 
-    fn columns(&self) -> Vec<ArrayRef> {
+    fn columns(&self, weights: &[Weight]) -> Vec<ArrayRef> {
         let floats = |value: fn(&Weight) -> f64| -> ArrayRef {
-            Arc::new(Float64Array::from_iter_values(self.weights.iter().map(value)))
+            Arc::new(Float64Array::from_iter_values(weights.iter().map(value)))
         };
         let counts = |value: fn(&Weight) -> u64| -> ArrayRef {
-            Arc::new(UInt64Array::from_iter_values(self.weights.iter().map(value)))
+            Arc::new(UInt64Array::from_iter_values(weights.iter().map(value)))
         };
         vec![
-            ids_array(&self.queries, self.weights.iter().map(|w| w.query as usize)),
-            ids_array(&self.docs, self.weights.iter().map(|w| w.doc as usize)),
+            ids_array(&self.queries, weights.iter().map(|w| w.query as usize)),
+            ids_array(&self.docs, weights.iter().map(|w| w.doc as usize)),
             floats(|w| w.weight),
             counts(|w| w.impressions),
             counts(|w| w.clicks),
@@ -130,7 +133,10 @@ fn sorted(path: &Path, queries: Interner, docs: Interner, mut weights: Vec<Weigh
         weight.query = query_number[weight.query as usize];
         weight.doc = doc_number[weight.doc as usize];
     }
-    weights.sort_by_key(|weight| (weight.query, weight.doc));
+    // Ours are sorted already, and sorting takes room.
+    if !weights.is_sorted_by_key(|weight| (weight.query, weight.doc)) {
+        weights.sort_by_key(|weight| (weight.query, weight.doc));
+    }
     let twice = weights.windows(2).find(|pair| (pair[0].query, pair[0].doc) == (pair[1].query, pair[1].doc));
     if let Some(pair) = twice {
         let (query, doc) = (queries.name(pair[0].query as usize), docs.name(pair[0].doc as usize));

@@ -7,6 +7,8 @@ mod correction;
 mod diagnostics;
 mod estimation;
 mod estimator;
+#[cfg(test)]
+mod everywhere;
 mod expected;
 mod exposures;
 mod file;

@@ -1,7 +1,7 @@
 //! Predicts relevance from features, each document by a model that saw no click on its query.
 
 use super::{Exposures, PredictedRelevance};
-use crate::counts::Counts;
+use crate::counts::{Counts, CountsView};
 use crate::data::{Dataset, RowFinder, nothing_matches};
 use crate::network::Architecture;
 use crate::progress::Progress;
@@ -54,7 +54,7 @@ impl RelevancePredictor {
     /// The predicted relevance of each shown document whose features are in `data`.
     pub fn predict(
         &self,
-        counts: &Counts,
+        counts: &dyn CountsView,
         propensities: &Propensities,
         data: &Dataset,
         progress: &dyn Progress,
@@ -70,7 +70,7 @@ impl RelevancePredictor {
         };
         let values = regression.calibrated(&scores);
         let values = regression.docs.iter().zip(values).map(|(&(query, doc), value)| (query, doc, value));
-        PredictedRelevance::new(counts.queries.clone(), counts.docs.clone(), values.collect())
+        PredictedRelevance::new(counts.queries().clone(), counts.docs().clone(), values.collect())
     }
 }
 
@@ -113,11 +113,11 @@ impl Regression {
     fn new(exposures: &Exposures<'_>, data: &Dataset) -> Result<Self> {
         let counts = exposures.counts;
         let docs: Vec<(u32, u32)> = exposures.pairs.iter().map(|pair| (pair.query, pair.doc)).collect();
-        let found = RowFinder::new(data, &counts.queries, &counts.docs).find_pairs(&docs);
+        let found = RowFinder::new(data, counts.queries(), counts.docs()).find_pairs(&docs);
         let known = || exposures.pairs.iter().zip(&found).filter(|(_, row)| row.is_some()).map(|(pair, _)| pair);
         let rows: Vec<u32> = found.iter().copied().flatten().collect();
         if rows.is_empty() {
-            return Err(nothing_matches(data, &counts.queries, "document of the log", "log's"));
+            return Err(nothing_matches(data, counts.queries(), "document of the log", "log's"));
         }
         Ok(Regression {
             docs: known().map(|pair| (pair.query, pair.doc)).collect(),
@@ -157,11 +157,11 @@ impl Regression {
     ) -> Result<Vec<f64>> {
         let mut networks = CrossFit::new(architecture, data, &self.rows, &self.docs, seed)?;
         let total = self.exposure.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-        Ok(networks.train(progress, |networks| {
-            networks.epoch(|docs, relevance| self.slopes(docs, relevance));
+        networks.train(progress, |networks| {
+            networks.epoch(|docs, relevance| Ok(self.slopes(docs, relevance)))?;
             let scores = networks.scores();
-            (self.log_likelihood(&scores) / total, scores)
-        }))
+            Ok((self.log_likelihood(&scores) / total, scores))
+        })
     }
 
     /// The slopes of the mean log-likelihood per examination in the logits of `docs`: `c − E·γ`.

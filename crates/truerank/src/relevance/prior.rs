@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{Relevance, Weight};
-use crate::counts::Counts;
+use crate::counts::{Counts, by_document};
 use crate::ids::Ids;
 use crate::named::find_named;
 use crate::{Error, Result};
@@ -41,6 +41,27 @@ impl Prior {
             Prior::None => PriorKind::None,
             Prior::Mean => PriorKind::Mean,
             Prior::Model(_) => PriorKind::Model,
+        }
+    }
+}
+
+impl PriorKind {
+    /// The prior of this kind; `predict` is asked for a model's predictions.
+    pub fn prior<E>(self, predict: impl FnOnce() -> Result<PredictedRelevance, E>) -> Result<Prior, E> {
+        Ok(match self {
+            PriorKind::None => Prior::None,
+            PriorKind::Mean => Prior::Mean,
+            PriorKind::Model => Prior::Model(predict()?),
+        })
+    }
+
+    /// Refuses a prior that nothing would be pulled toward.
+    pub fn check(self, clip: Option<f64>, shrink: Shrink) -> Result<()> {
+        match self != PriorKind::None && clip.is_none() && shrink == Shrink::None {
+            true => {
+                Err(Error::parameter(format!("prior {self} changes nothing without clip or shrink; add --shrink auto")))
+            }
+            false => Ok(()),
         }
     }
 }
@@ -137,9 +158,19 @@ impl PredictedRelevance {
 
     /// For each shown document of `counts`, sorted by query and document, its prediction.
     pub fn of_counts(&self, counts: &Counts) -> Vec<Option<f64>> {
-        let pairs = counts.cells.chunk_by(|a, b| (a.query, a.doc) == (b.query, b.doc)).map(|of_pair| of_pair[0]);
-        let (queries, docs) = (counts.queries.numbers_in(&self.queries), counts.docs.numbers_in(&self.docs));
-        pairs.map(|cell| self.find(queries[cell.query as usize]?, docs[cell.doc as usize]?)).collect()
+        let pairs = by_document(&counts.cells).map(|of_doc| (of_doc[0].query, of_doc[0].doc));
+        self.of_docs(&counts.queries, &counts.docs, pairs)
+    }
+
+    /// The prediction of each (query, document), by their numbers in `queries` and `docs`.
+    pub(super) fn of_docs(
+        &self,
+        queries: &Ids,
+        docs: &Ids,
+        pairs: impl Iterator<Item = (u32, u32)>,
+    ) -> Vec<Option<f64>> {
+        let (queries, docs) = (queries.numbers_in(&self.queries), docs.numbers_in(&self.docs));
+        pairs.map(|(query, doc)| self.find(queries[query as usize]?, docs[doc as usize]?)).collect()
     }
 
     fn find(&self, query: u32, doc: u32) -> Option<f64> {

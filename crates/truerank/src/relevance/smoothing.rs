@@ -1,26 +1,28 @@
 //! How strongly to pull the users of a query toward all users, chosen from the log.
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 use statrs::function::gamma::ln_gamma;
 
 use super::exposures::{Exposures, PairSums};
 use super::moments::RelevanceMoments;
 use crate::Result;
-use crate::counts::Counts;
+use crate::counts::CountsView;
 use crate::math::minimize;
 use crate::propensity::Propensities;
 
 /// Strengths are looked for between e^-7 (as good as none) and e^14 (for β as good as `ips-pbm` for any query).
 const LOG_STRENGTH: (f64, f64) = (-7.0, 14.0);
 
-/// Pairs or queries summed by one task: fixed, so that sums do not depend on the number of threads.
+/// Items summed by one task: fixed, so that sums do not depend on the number of threads.
 const CHUNK: usize = 4096;
 
 /// The β with the least estimated mean squared error of the smoothed weights, summed over shown documents.
 ///
 /// For given sessions a smoothed weight is the user-aware one times `ρ = E/D`. With γ the true relevance its squared
 /// bias is `γ²(ρ−1)²` and its variance `ρ²·(γE − γ²Σnθ²)/E²`. γ and γ² are replaced by their means over the log.
-pub fn least_error_beta(counts: &Counts, propensities: &Propensities) -> Result<f64> {
+pub fn least_error_beta(counts: &dyn CountsView, propensities: &Propensities) -> Result<f64> {
     let exposures = Exposures::new(counts, propensities)?;
     Ok(least_error_beta_of(&exposures.sessions, &exposures.pairs, exposures.moments))
 }
@@ -42,18 +44,29 @@ pub(super) fn least_error_beta_of(sessions: &[u64], pairs: &[PairSums], moments:
 }
 
 /// The β under which the counts `n(q,·)` are likeliest, as draws from a Dirichlet-multinomial with mean `P(·)`.
-pub fn likelihood_beta(counts: &Counts) -> f64 {
-    let total = counts.session_count() as f64;
+pub fn likelihood_beta(counts: &dyn CountsView) -> Result<f64> {
+    let total = counts.totals().sessions as f64;
     let shares: Vec<f64> = counts.sessions_per_user().iter().map(|&n| n as f64 / total).collect();
-    let by_query: Vec<_> = counts.sessions.chunk_by(|a, b| a.query == b.query).collect();
-    lowest(|beta| {
-        chunked_sum(&by_query, |users| {
-            let sessions: f64 = users.iter().map(|count| count.sessions as f64).sum();
-            let of_users: f64 =
-                users.iter().map(|count| log_rising(beta * shares[count.user as usize], count.sessions as f64)).sum();
-            log_rising(beta, sessions) - of_users
-        })
-    })
+    let of_queries = how_often(counts.sessions_per_query().into_iter().filter(|&n| n > 0));
+    let mut of_users = BTreeMap::new();
+    counts.for_each_sessions(|sessions| {
+        sessions.iter().for_each(|count| *of_users.entry((count.user, count.sessions)).or_insert(0u64) += 1);
+    })?;
+    let of_users: Vec<_> = of_users.into_iter().collect();
+    Ok(lowest(|beta| {
+        let queries = chunked_sum(&of_queries, |&(n, times)| times as f64 * log_rising(beta, n as f64));
+        let users = chunked_sum(&of_users, |&((user, n), times)| {
+            times as f64 * log_rising(beta * shares[user as usize], n as f64)
+        });
+        queries - users
+    }))
+}
+
+/// How often each value stands in `values`, sorted.
+fn how_often(values: impl Iterator<Item = u64>) -> Vec<(u64, u64)> {
+    let mut times = BTreeMap::new();
+    values.for_each(|value| *times.entry(value).or_insert(0) += 1);
+    times.into_iter().collect()
 }
 
 /// `ln Γ(a+n) − ln Γ(a)`.
@@ -75,7 +88,7 @@ pub(super) fn chunked_sum<T: Sync>(items: &[T], term: impl Fn(&T) -> f64 + Sync)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::SessionCount;
+    use crate::counts::{Counts, SessionCount};
     use crate::ids::Ids;
     use crate::random::stream;
     use rand::RngExt;
@@ -116,7 +129,7 @@ mod tests {
     #[test]
     fn likelihood_recovers_the_strength_that_made_the_counts() {
         for beta in [0.5, 4.0, 20.0] {
-            let found = likelihood_beta(&draw_counts(beta, 30));
+            let found = likelihood_beta(&draw_counts(beta, 30)).unwrap();
             assert!((found / beta).ln().abs() < 0.15, "{found} is far from {beta}");
         }
     }

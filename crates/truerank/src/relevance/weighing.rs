@@ -1,11 +1,9 @@
 //! How much a click in each cell counts toward its document's relevance.
 
-use rayon::prelude::*;
-
 use super::correction::{Divisor, Documents};
 use super::exposures::Exposures;
 use super::{Clipped, Correction, Estimator, Relevance, Weight};
-use crate::counts::{Cell, Counts};
+use crate::counts::{Cell, CountsView};
 use crate::{Error, Result};
 
 /// An estimator with everything that it takes from the log, ready to weigh clicks.
@@ -24,27 +22,28 @@ impl<'e> Weighing<'e> {
 
     /// The relevance weight of every shown document.
     pub fn relevance(&self) -> Result<Relevance> {
-        let pairs = self.exposures().pairs.len();
-        let weights = (0..pairs).into_par_iter().map(|pair| self.weigh(pair)).collect::<Result<Vec<Weight>>>();
-        // Which thread fails first is chance; the error is about the first pair.
-        let weights = weights.map_err(|any| (0..pairs).find_map(|pair| self.weigh(pair).err()).unwrap_or(any))?;
+        let mut weights = Vec::with_capacity(self.exposures().pairs.len());
+        let weigh = |pairs: &mut dyn Iterator<Item = (usize, &[Cell])>| {
+            pairs.map(|(pair, cells)| self.weigh(pair, cells)).collect::<Result<Vec<Weight>>>()
+        };
+        self.exposures().map_blocks(weigh, |of_block| weights.extend(of_block))?;
         let counts = self.exposures().counts;
         Ok(Relevance {
             estimator: self.estimator.to_string(),
             beta: self.beta,
             correction: Correction { clipped: self.clipped(), ..self.correction },
-            queries: counts.queries.clone(),
-            docs: counts.docs.clone(),
+            queries: counts.queries().clone(),
+            docs: counts.docs().clone(),
             weights,
         })
     }
 
-    fn weigh(&self, pair: usize) -> Result<Weight> {
+    fn weigh(&self, pair: usize, cells: &[Cell]) -> Result<Weight> {
         let exposures = self.exposures();
         let sums = &exposures.pairs[pair];
         let relevance = ((sums.clicks as f64 + exposures.moments.mean) / (sums.exposure + 1.0)).min(1.0);
         let (mut weight, mut variance) = (self.kept_prior(pair), 0.0);
-        for cell in exposures.cells(pair) {
+        for cell in cells {
             let theta = exposures.examination.of(cell.user, cell.position);
             if theta == 0.0 && cell.clicks == 0 {
                 continue;
@@ -114,13 +113,13 @@ impl<'e> Weighing<'e> {
     }
 }
 
-fn impossible_click(counts: &Counts, cell: &Cell) -> Error {
+fn impossible_click(counts: &dyn CountsView, cell: &Cell) -> Error {
     Error::parameter(format!(
         "user {} clicked document {} of query {} at position {}, but its examination there is 0; \
          these propensities do not fit this log",
-        counts.users.name(cell.user as usize),
-        counts.docs.name(cell.doc as usize),
-        counts.queries.name(cell.query as usize),
+        counts.users().name(cell.user as usize),
+        counts.docs().name(cell.doc as usize),
+        counts.queries().name(cell.query as usize),
         cell.position
     ))
 }

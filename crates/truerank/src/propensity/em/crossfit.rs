@@ -58,11 +58,15 @@ impl<'a> CrossFit<'a> {
 
     /// The best scores of unseen queries. `epoch` trains for an [`epoch`](CrossFit::epoch) and says how likely the
     /// clicks are under the [`scores`](CrossFit::scores) that follow.
-    pub fn train(&mut self, progress: &dyn Progress, mut epoch: impl FnMut(&mut Self) -> (f64, Vec<f64>)) -> Vec<f64> {
+    pub fn train(
+        &mut self,
+        progress: &dyn Progress,
+        mut epoch: impl FnMut(&mut Self) -> Result<(f64, Vec<f64>)>,
+    ) -> Result<Vec<f64>> {
         let (mut best, mut best_scores, mut since_best) = (f64::NEG_INFINITY, Vec::new(), 0);
         progress.begin("training networks", EPOCHS as u64);
         for _ in 0..EPOCHS {
-            let (value, scores) = epoch(self);
+            let (value, scores) = epoch(self)?;
             progress.advance(1);
             progress.note(&format!("log-likelihood of unseen queries {value:.6}"));
             if value > best {
@@ -75,28 +79,30 @@ impl<'a> CrossFit<'a> {
                 break;
             }
         }
-        best_scores
+        Ok(best_scores)
     }
 
     /// Every network sees each document of the other parts once. `slopes` are those of the log-likelihood in the logits
     /// of a batch of documents, given their γ.
-    pub fn epoch(&mut self, slopes: impl Fn(&[u32], &[f64]) -> Vec<f64>) {
+    pub fn epoch(&mut self, slopes: impl Fn(&[u32], &[f64]) -> Result<Vec<f64>>) -> Result<()> {
         for part in 0..PARTS {
             let mut docs: Vec<u32> =
                 (0..self.rows.len() as u32).filter(|doc| self.part_of_doc[*doc as usize] != part).collect();
             docs.shuffle(&mut stream(self.seed, "em-epoch", self.epochs * u64::from(PARTS) + u64::from(part)));
             for batch in docs.chunks(BATCH) {
-                self.step(part as usize, batch, &slopes);
+                self.step(part as usize, batch, &slopes)?;
             }
         }
         self.epochs += 1;
+        Ok(())
     }
 
     /// A step of one network up the log-likelihood of the clicks on `docs`.
-    fn step(&mut self, part: usize, docs: &[u32], slopes: &impl Fn(&[u32], &[f64]) -> Vec<f64>) {
+    fn step(&mut self, part: usize, docs: &[u32], slopes: &impl Fn(&[u32], &[f64]) -> Result<Vec<f64>>) -> Result<()> {
         let batch: Vec<u32> = docs.iter().map(|doc| self.rows[*doc as usize]).collect();
         let relevance = self.learners[part].relevance(self.data, &batch);
-        self.learners[part].climb(slopes(docs, &relevance).into_iter(), self.rate);
+        self.learners[part].climb(slopes(docs, &relevance)?.into_iter(), self.rate);
+        Ok(())
     }
 
     /// The logit of each document's γ, by the network that did not see it.

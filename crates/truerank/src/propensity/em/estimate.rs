@@ -4,11 +4,11 @@ use super::expectation::Weighted;
 use super::fit::{Basis, Fitted};
 use super::squarem::Squarem;
 use super::{EmUsers, RegressionEm, RelevanceForm};
-use crate::counts::Counts;
+use crate::counts::CountsView;
 use crate::data::{Dataset, RowFinder, nothing_matches};
 use crate::progress::{Progress, Silent};
 use crate::propensity::bootstrap::{check_resamples, standard_errors};
-use crate::propensity::observations::Observations;
+use crate::propensity::observations::{Observed, observe};
 use crate::propensity::users::{self, HeldOut, Prior, Shrunk};
 use crate::propensity::{
     Details, Evidence, Fit, Groups, Identifiability, Links, Propensities, SCALE, UserClusters, UserGroups, average,
@@ -35,15 +35,20 @@ const RESAMPLE: Squarem = Squarem { iterations: 100, tolerance: 1e-8, accelerate
 
 impl RegressionEm {
     /// Estimates θ from `counts`; a regression of γ needs the features in `data`.
-    pub fn estimate(&self, counts: &Counts, data: Option<&Dataset>, progress: &dyn Progress) -> Result<EmEstimate> {
+    pub fn estimate(
+        &self,
+        counts: &dyn CountsView,
+        data: Option<&Dataset>,
+        progress: &dyn Progress,
+    ) -> Result<EmEstimate> {
         self.check()?;
-        if counts.click_count() == 0 {
+        if counts.totals().clicks == 0 {
             return Err(Error::parameter("the log has no clicks, so nothing can be said about examination"));
         }
         let data = self.data(data)?;
         let group_of_user: Vec<u32> = match self.users {
-            EmUsers::Together => vec![0; counts.users.len()],
-            _ => (0..counts.users.len() as u32).collect(),
+            EmUsers::Together => vec![0; counts.users().len()],
+            _ => (0..counts.users().len() as u32).collect(),
         };
         // First, as documents that are not in the data set compare nothing either.
         let mut fitting = Fitting::new(self, counts, data, &group_of_user, progress)?;
@@ -60,7 +65,7 @@ impl RegressionEm {
                 self.iterations
             ));
         }
-        Ok(fitting.finish(found, notes))
+        fitting.finish(found, notes)
     }
 
     /// The data, where the form of γ uses it.
@@ -76,7 +81,7 @@ impl RegressionEm {
     }
 
     /// Says what cannot be compared; an error if nothing can, or not everything and that was asked for.
-    fn identify(&self, counts: &Counts, data: Option<&Dataset>) -> Result<Vec<String>> {
+    fn identify(&self, counts: &dyn CountsView, data: Option<&Dataset>) -> Result<Vec<String>> {
         let groups = match self.users {
             EmUsers::Together => Groups::Population,
             _ => Groups::Users,
@@ -101,9 +106,11 @@ impl RegressionEm {
 /// One estimation at work.
 struct Fitting<'a> {
     em: &'a RegressionEm,
-    counts: &'a Counts,
+    counts: &'a dyn CountsView,
     data: Option<&'a Dataset>,
-    observations: Observations,
+    observations: Box<dyn Observed>,
+    /// Which shown documents are in the data set, if not all.
+    keep: Option<Vec<bool>>,
     rows: Vec<u32>,
     unmatched: Option<String>,
     progress: &'a dyn Progress,
@@ -128,25 +135,23 @@ struct Estimated {
 impl<'a> Fitting<'a> {
     fn new(
         em: &'a RegressionEm,
-        counts: &'a Counts,
+        counts: &'a dyn CountsView,
         data: Option<&'a Dataset>,
         group_of_user: &[u32],
         progress: &'a dyn Progress,
     ) -> Result<Self> {
-        let (observations, rows, unmatched) = match data {
-            Some(data) => matched_observations(counts, group_of_user, data)?,
-            None => (Observations::new(counts, group_of_user), Vec::new(), None),
-        };
+        let matched = data.map(|data| Matched::new(counts, data)).transpose()?.unwrap_or_default();
         Ok(Fitting {
             em,
             counts,
             data,
-            observations,
-            rows,
-            unmatched,
+            observations: observe(counts, group_of_user, matched.keep.as_deref())?,
+            unmatched: matched.note(),
+            keep: matched.keep,
+            rows: matched.rows,
             progress,
             sessions: match em.users {
-                EmUsers::Together => vec![counts.session_count() as f64],
+                EmUsers::Together => vec![counts.totals().sessions as f64],
                 _ => counts.sessions_per_user().into_iter().map(|sessions| sessions as f64).collect(),
             },
         })
@@ -154,14 +159,15 @@ impl<'a> Fitting<'a> {
 
     /// Groups of the observations as they are: every user, or all together.
     fn each(&self) -> Result<Estimated> {
-        let (basis, fit) = self.fit(&self.observations)?;
-        let groups: Vec<u32> = (0..self.observations.groups as u32).collect();
-        self.of_fit(&self.observations, &basis, fit, &groups)
+        let observations = self.observations.as_ref();
+        let (basis, fit) = self.fit(observations)?;
+        let groups: Vec<u32> = (0..observations.groups() as u32).collect();
+        self.of_fit(observations, &basis, fit, &groups)
     }
 
     fn shrunk(&self) -> Result<Estimated> {
         let estimated = self.each()?;
-        let shrunk = users::shrink_users(&self.observations, &estimated.fit.relevance, None)?;
+        let shrunk = users::shrink_users(self.observations.as_ref(), &estimated.fit.relevance, None)?;
         Ok(self.with_shrunk(estimated, shrunk))
     }
 
@@ -169,16 +175,17 @@ impl<'a> Fitting<'a> {
     /// groups anew by that.
     fn grouped(&self, groups: &UserGroups) -> Result<Estimated> {
         let groups = groups.clone().seed(self.em.seed);
-        let (_, alone) = self.fit(&self.observations)?;
+        let observations = self.observations.as_ref();
+        let (_, alone) = self.fit(observations)?;
         self.progress.begin("grouping users", 1);
-        let first = groups.fit(&self.observations, &alone.relevance)?;
-        let merged = self.observations.merge(&first.clusters.of_user);
-        let (basis, fit) = self.fit(&merged)?;
+        let first = groups.fit(observations, &alone.relevance)?;
+        let merged = observe(self.counts, &first.clusters.of_user, self.keep.as_deref())?;
+        let (basis, fit) = self.fit(merged.as_ref())?;
         self.progress.begin("grouping users", 1);
         let last = groups
-            .clusters(users::ClusterCount::Given(first.clusters.len(merged.positions)))
-            .fit(&self.observations, &fit.relevance)?;
-        let estimated = self.of_fit(&merged, &basis, fit, &first.clusters.of_user)?;
+            .clusters(users::ClusterCount::Given(first.clusters.len(merged.positions())))
+            .fit(observations, &fit.relevance)?;
+        let estimated = self.of_fit(merged.as_ref(), &basis, fit, &first.clusters.of_user)?;
         let grouped = self.with_shrunk(estimated, last.shrunk);
         Ok(Estimated { clusters: Some(last.clusters), held_out: first.held_out, ..grouped })
     }
@@ -193,25 +200,25 @@ impl<'a> Fitting<'a> {
         }
     }
 
-    fn fit(&self, observations: &Observations) -> Result<(Basis<'a>, Fitted)> {
-        let weighted = Weighted::new(observations);
+    fn fit(&self, observations: &dyn Observed) -> Result<(Basis<'a>, Fitted)> {
+        let weighted = Weighted::new(observations)?;
         let features = self.data.map(|data| (data, self.rows.as_slice()));
         let em = self.em;
         let basis = Basis::new(&em.relevance, features, &weighted, em.squarem(), em.seed, self.progress)?;
         self.progress.begin("estimating examination", em.iterations as u64);
-        let fit = basis.fit(&weighted, None, em.squarem(), self.progress);
+        let fit = basis.fit(&weighted, None, em.squarem(), self.progress)?;
         Ok((basis, fit))
     }
 
     /// A fit as it is, with each user's θ that of the user's group, and standard errors by resampling queries.
     fn of_fit(
         &self,
-        observations: &Observations,
+        observations: &dyn Observed,
         basis: &Basis<'_>,
         fit: Fitted,
         group_of_user: &[u32],
     ) -> Result<Estimated> {
-        let positions = observations.positions;
+        let positions = observations.positions();
         let of_users = |examination: &[f64]| -> Vec<f64> {
             let row = |group: &u32| &examination[*group as usize * positions..][..positions];
             group_of_user.iter().flat_map(row).copied().collect()
@@ -223,15 +230,15 @@ impl<'a> Fitting<'a> {
         let with_users = self.em.users == EmUsers::Each;
         check_resamples(self.em.resamples, positions + if with_users { by_user.len() } else { 0 })?;
         self.progress.begin("resampling queries", self.em.resamples as u64);
-        let mut errors = standard_errors(self.counts.queries.len(), self.em.resamples, self.em.seed, |weights| {
-            let weighted = Weighted::by_query(observations, weights);
-            let by_user = of_users(&basis.fit(&weighted, Some(&fit), RESAMPLE, &Silent).examination);
+        let mut errors = standard_errors(self.counts.queries().len(), self.em.resamples, self.em.seed, |weights| {
+            let weighted = Weighted::by_query(observations, weights)?;
+            let by_user = of_users(&basis.fit(&weighted, Some(&fit), RESAMPLE, &Silent)?.examination);
             let mut values = self.average(&by_user);
             values.extend(by_user.iter().filter(|_| with_users));
             rescale(&mut values, reference);
             self.progress.advance(1);
-            values
-        });
+            Ok(values)
+        })?;
         Ok(Estimated {
             population,
             by_user,
@@ -245,10 +252,10 @@ impl<'a> Fitting<'a> {
     }
 
     fn average(&self, by_user: &[f64]) -> Vec<f64> {
-        average(by_user, self.observations.positions, &self.sessions)
+        average(by_user, self.observations.positions(), &self.sessions)
     }
 
-    fn finish(self, mut found: Estimated, notes: Vec<String>) -> EmEstimate {
+    fn finish(self, mut found: Estimated, notes: Vec<String>) -> Result<EmEstimate> {
         let reference = largest(&found.population);
         let scale = found.population[reference];
         rescale(&mut found.population, reference);
@@ -259,12 +266,12 @@ impl<'a> Fitting<'a> {
             divide(&mut found.by_user_errors);
         }
         let personalized = self.em.users != EmUsers::Together;
-        let users = if personalized { self.counts.users.clone() } else { Default::default() };
-        let docs = self.observations.docs.iter().zip(&found.fit.relevance);
+        let users = if personalized { self.counts.users().clone() } else { Default::default() };
+        let docs = self.observations.docs().iter().zip(&found.fit.relevance);
         let details = Details {
-            population: Evidence { standard_errors: found.population_errors, ..Evidence::of_positions(self.counts) },
+            population: Evidence { standard_errors: found.population_errors, ..Evidence::of_positions(self.counts)? },
             by_user: match personalized {
-                true => Evidence { standard_errors: found.by_user_errors, ..Evidence::of_users(self.counts) },
+                true => Evidence { standard_errors: found.by_user_errors, ..Evidence::of_users(self.counts)? },
                 false => Evidence::default(),
             },
             fit: Some(Fit {
@@ -274,7 +281,7 @@ impl<'a> Fitting<'a> {
             clusters: found.clusters,
             notes,
         };
-        EmEstimate {
+        Ok(EmEstimate {
             relevance: docs.map(|(&(query, doc), gamma)| (query, doc, gamma * scale)).collect(),
             propensities: Propensities {
                 method: self.em.method(),
@@ -286,7 +293,7 @@ impl<'a> Fitting<'a> {
             },
             priors: found.priors,
             held_out: found.held_out,
-        }
+        })
     }
 }
 
@@ -302,22 +309,32 @@ impl RegressionEm {
     }
 }
 
-/// The observations of documents that are in `data`, their rows, and a note on those that are not.
-pub(in crate::propensity) fn matched_observations(
-    counts: &Counts,
-    group_of_user: &[u32],
-    data: &Dataset,
-) -> Result<(Observations, Vec<u32>, Option<String>)> {
-    let all = Observations::new(counts, group_of_user);
-    let found = RowFinder::new(data, &counts.queries, &counts.docs).find_pairs(&all.docs);
-    let rows: Vec<u32> = found.iter().copied().flatten().collect();
-    if rows.is_empty() {
-        return Err(nothing_matches(data, &counts.queries, "document of the log", "log's"));
+/// Which shown documents are in a data set.
+#[derive(Default)]
+pub(in crate::propensity) struct Matched {
+    /// For each shown document whether it is; none if all are.
+    pub keep: Option<Vec<bool>>,
+    /// The rows of those that are.
+    pub rows: Vec<u32>,
+}
+
+impl Matched {
+    /// It is an error if none is.
+    pub fn new(counts: &dyn CountsView, data: &Dataset) -> Result<Self> {
+        let docs = counts.shown_docs()?;
+        let found = RowFinder::new(data, counts.queries(), counts.docs()).find_pairs(&docs);
+        let rows: Vec<u32> = found.iter().copied().flatten().collect();
+        if rows.is_empty() {
+            return Err(nothing_matches(data, counts.queries(), "document of the log", "log's"));
+        }
+        let keep = (rows.len() < found.len()).then(|| found.iter().map(Option::is_some).collect());
+        Ok(Matched { keep, rows })
     }
-    if rows.len() == found.len() {
-        return Ok((all, rows, None));
+
+    /// What to say about those that are not.
+    pub fn note(&self) -> Option<String> {
+        let keep = self.keep.as_ref()?;
+        let missing = keep.len() - self.rows.len();
+        Some(format!("{missing} of {} shown documents have no features and were left out", keep.len()))
     }
-    let missing = found.len() - rows.len();
-    let note = format!("{missing} of {} shown documents have no features and were left out", found.len());
-    Ok((all.select(|doc| found[doc].is_some()), rows, Some(note)))
 }

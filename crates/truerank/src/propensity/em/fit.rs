@@ -11,7 +11,6 @@ use crate::Result;
 use crate::data::Dataset;
 use crate::network::Architecture;
 use crate::progress::{Progress, Silent};
-use crate::propensity::observations::Observations;
 
 /// What γ is regressed on, fixed once for a fit and all its resamples.
 pub(super) enum Basis<'a> {
@@ -59,7 +58,7 @@ impl<'a> Basis<'a> {
         let design = Design::new(data, rows.to_vec());
         let RelevanceForm::Mlp(architecture) = form else { return Ok(Basis::Columns(Box::new(design))) };
         progress.begin("first regression", squarem.iterations as u64);
-        let first = climb(|gamma| Logistic::new(&design, gamma), weighted, None, squarem, progress);
+        let first = climb(|gamma| Logistic::new(&design, gamma), weighted, None, squarem, progress)?;
         let scores = network_scores(architecture, data, rows, weighted, first.examination, seed, progress)?;
         Ok(Basis::Columns(Box::new(design.with_column(&scores))))
     }
@@ -71,10 +70,10 @@ impl<'a> Basis<'a> {
         start: Option<&Fitted>,
         squarem: Squarem,
         progress: &dyn Progress,
-    ) -> Fitted {
+    ) -> Result<Fitted> {
         match self {
             Basis::Table => {
-                let docs = weighted.observations.docs.len();
+                let docs = weighted.observations.docs().len();
                 climb(|gamma| Tabular::new(docs, gamma), weighted, start, squarem, progress)
             }
             Basis::Columns(design) => climb(|gamma| Logistic::new(design, gamma), weighted, start, squarem, progress),
@@ -89,15 +88,15 @@ fn climb<M: RelevanceModel>(
     start: Option<&Fitted>,
     squarem: Squarem,
     progress: &dyn Progress,
-) -> Fitted {
+) -> Result<Fitted> {
     let (examination, gamma) = first_guess(weighted);
     let mut model = model(gamma);
     let x = match start {
         Some(start) => [start.examination.as_slice(), &start.parameters].concat(),
         None => [examination.as_slice(), model.parameters()].concat(),
     };
-    let found = squarem.run(x, &mut Em { weighted, model: &mut model }, progress);
-    fitted(found, weighted, &mut model)
+    let found = squarem.run(x, &mut Em { weighted, model: &mut model }, progress)?;
+    Ok(fitted(found, weighted, &mut model))
 }
 
 fn fitted(found: Found, weighted: &Weighted<'_>, model: &mut dyn RelevanceModel) -> Fitted {
@@ -123,21 +122,21 @@ fn network_scores(
     seed: u64,
     progress: &dyn Progress,
 ) -> Result<Vec<f64>> {
-    let mut networks = CrossFit::new(architecture, data, rows, &weighted.observations.docs, seed)?;
-    Ok(networks.train(progress, |networks| {
-        networks.epoch(|docs, relevance| weighted.slopes(docs, relevance, &examination));
+    let mut networks = CrossFit::new(architecture, data, rows, weighted.observations.docs(), seed)?;
+    networks.train(progress, |networks| {
+        networks.epoch(|docs, relevance| weighted.slopes(docs, relevance, &examination))?;
         let scores = networks.scores();
         let mut fixed = Fixed { values: scores.iter().map(|score| sigmoid(*score)).collect() };
-        let found = ROUGHLY.run(examination.clone(), &mut Em { weighted, model: &mut fixed }, &Silent);
+        let found = ROUGHLY.run(examination.clone(), &mut Em { weighted, model: &mut fixed }, &Silent)?;
         examination = found.x;
         let value = found.log_likelihood.last().copied().unwrap_or(f64::NEG_INFINITY);
-        (value / weighted.impressions(), scores)
-    }))
+        Ok((value / weighted.impressions(), scores))
+    })
 }
 
 /// θ as if all positions showed equally relevant documents, and γ that goes with it.
 fn first_guess(weighted: &Weighted<'_>) -> (Vec<f64>, f64) {
-    let Observations { positions, groups, .. } = *weighted.observations;
+    let (positions, groups) = (weighted.observations.positions(), weighted.observations.groups());
     let mut sums = vec![(0.0, 0.0); positions];
     for (slot, (shown, clicks)) in weighted.shown_in_slot.iter().zip(&weighted.clicks_in_slot).enumerate() {
         let sum = &mut sums[slot % positions];
@@ -165,12 +164,12 @@ impl Em<'_> {
 }
 
 impl Iteration for Em<'_> {
-    fn step(&mut self, x: &mut Vec<f64>) -> f64 {
+    fn step(&mut self, x: &mut Vec<f64>) -> Result<f64> {
         let (examination, parameters) = x.split_at_mut(self.slots());
         if self.model.parameters() != parameters {
             self.model.set_parameters(parameters);
         }
-        let expectation = self.weighted.expect(examination, self.model.values());
+        let expectation = self.weighted.expect(examination, self.model.values())?;
         self.model.update(&expectation.relevant, &self.weighted.shown);
         let sums = expectation.examined.iter().zip(&self.weighted.shown_in_slot);
         for (theta, (examined, shown)) in examination.iter_mut().zip(sums) {
@@ -180,7 +179,7 @@ impl Iteration for Em<'_> {
             }
         }
         parameters.copy_from_slice(self.model.parameters());
-        expectation.log_likelihood
+        Ok(expectation.log_likelihood)
     }
 
     fn restrict(&self, x: &mut [f64]) {

@@ -3,6 +3,8 @@
 mod crossfit;
 mod design;
 mod estimate;
+#[cfg(test)]
+mod everywhere;
 mod expectation;
 mod fit;
 mod learner;
@@ -18,7 +20,7 @@ use std::str::FromStr;
 pub(crate) use crossfit::{CrossFit, PARTS, parts};
 pub(crate) use design::Design;
 pub use estimate::EmEstimate;
-pub(super) use estimate::matched_observations;
+pub(super) use estimate::Matched;
 pub(super) use expectation::Weighted;
 pub(super) use learner::{BATCH, Learner};
 pub(crate) use logistic::{Logistic, sigmoid};

@@ -1,5 +1,6 @@
 //! Accelerates a fixed-point iteration whose every step raises the likelihood.
 
+use crate::Result;
 use crate::progress::Progress;
 
 /// SQUAREM, scheme S3 (Varadhan and Roland 2008): from two steps `x₁ = F(x₀)` and `x₂ = F(x₁)`, with `r = x₁ − x₀` and
@@ -18,7 +19,7 @@ pub(super) struct Squarem {
 /// A fixed-point iteration.
 pub(super) trait Iteration {
     /// The log-likelihood at `x`, and `x` replaced by F(x).
-    fn step(&mut self, x: &mut Vec<f64>) -> f64;
+    fn step(&mut self, x: &mut Vec<f64>) -> Result<f64>;
 
     /// Moves `x` back to where F is defined.
     fn restrict(&self, x: &mut [f64]);
@@ -33,20 +34,20 @@ pub(super) struct Found {
 }
 
 impl Squarem {
-    pub fn run(&self, mut x: Vec<f64>, iteration: &mut dyn Iteration, progress: &dyn Progress) -> Found {
+    pub fn run(&self, mut x: Vec<f64>, iteration: &mut dyn Iteration, progress: &dyn Progress) -> Result<Found> {
         let mut log_likelihood = Vec::new();
         // A jump as far as 1 is where the second plain step ended.
         let (mut steps, mut farthest) = (0, if self.accelerated { 4.0 } else { 1.0 });
         let mut converged = false;
         while steps < self.iterations && !converged {
             let start = x.clone();
-            log_likelihood.push(iteration.step(&mut x));
+            log_likelihood.push(iteration.step(&mut x)?);
             let first = x.clone();
-            let before = iteration.step(&mut x);
+            let before = iteration.step(&mut x)?;
             log_likelihood.push(before);
             let (mut jump, length) = extrapolate(&start, &first, &x, farthest);
             iteration.restrict(&mut jump);
-            let after = iteration.step(&mut jump);
+            let after = iteration.step(&mut jump)?;
             steps += 3;
             if after >= before {
                 farthest = if self.accelerated && length >= farthest { farthest * 4.0 } else { farthest };
@@ -60,7 +61,7 @@ impl Squarem {
             progress.advance(3);
             progress.note(&format!("log-likelihood {before:.2}"));
         }
-        Found { x, log_likelihood, converged }
+        Ok(Found { x, log_likelihood, converged })
     }
 }
 
@@ -91,12 +92,12 @@ mod tests {
     const TARGET: [f64; 2] = [3.0, -1.0];
 
     impl Iteration for Slow {
-        fn step(&mut self, x: &mut Vec<f64>) -> f64 {
+        fn step(&mut self, x: &mut Vec<f64>) -> Result<f64> {
             let value = -x.iter().zip(TARGET).map(|(x, target)| (x - target).powi(2)).sum::<f64>();
             for ((x, target), rate) in x.iter_mut().zip(TARGET).zip([0.999, 0.5]) {
                 *x = target + rate * (*x - target);
             }
-            value
+            Ok(value)
         }
 
         fn restrict(&self, _: &mut [f64]) {}
@@ -105,7 +106,7 @@ mod tests {
     #[test]
     fn a_slow_iteration_arrives_in_a_fraction_of_its_steps() {
         let squarem = Squarem { iterations: 300, tolerance: 1e-12, accelerated: true };
-        let found = squarem.run(vec![0.0, 0.0], &mut Slow, &Silent);
+        let found = squarem.run(vec![0.0, 0.0], &mut Slow, &Silent).unwrap();
         // Plain steps would leave .999³⁰⁰ = 74 % of the way.
         assert!((found.x[0] - TARGET[0]).abs() < 1e-3, "{:?}", found.x);
         assert!(found.log_likelihood.windows(2).all(|pair| pair[1] >= pair[0] - 1e-12));

@@ -14,7 +14,7 @@ use crate::data::{Dataset, DatasetBuilder};
 use crate::ids::Ids;
 use crate::log::Log;
 use crate::progress::Silent;
-use crate::propensity::observations::Observations;
+use crate::propensity::observations::{Observations, Observed};
 use crate::simulate::{ShownLists, Simulation};
 
 /// Queries of four documents with two features, the first of which says something about the grade.
@@ -74,13 +74,13 @@ fn em_on_cells_is_em_on_sessions() {
     let log = shuffled_log(&data, 3000);
     let (counts, _) = count_log(&log, &CountOptions::new()).unwrap();
     let observations = Observations::of_users(&counts);
-    let weighted = Weighted::new(&observations);
+    let weighted = Weighted::new(&observations).unwrap();
     let mut theta: Vec<f64> = (0..observations.slot_count()).map(|slot| 0.9 / (slot % 4 + 1) as f64).collect();
     let mut gamma = vec![0.3; observations.docs.len()];
     let (mut slow_theta, mut slow_gamma) = (theta.clone(), gamma.clone());
     for _ in 0..5 {
         let expected = step_over_impressions(&log, &counts, &mut slow_theta, &mut slow_gamma);
-        let found = weighted.expect(&theta, &gamma);
+        let found = weighted.expect(&theta, &gamma).unwrap();
         assert!((found.log_likelihood / expected - 1.0).abs() < 1e-12);
         theta = found.examined.iter().zip(&weighted.shown_in_slot).map(|(sum, count)| sum / count).collect();
         gamma = found.relevant.iter().zip(&weighted.shown).map(|(sum, count)| sum / count).collect();
@@ -115,9 +115,9 @@ proptest! {
     fn the_likelihood_of_tables_never_falls(counts in random_counts(), per_user in any::<bool>()) {
         let observations =
             if per_user { Observations::of_users(&counts) } else { Observations::of_population(&counts) };
-        let weighted = Weighted::new(&observations);
+        let weighted = Weighted::new(&observations).unwrap();
         let squarem = Squarem { iterations: 150, tolerance: 1e-12, accelerated: true };
-        let fitted = Basis::Table.fit(&weighted, None, squarem, &Silent);
+        let fitted = Basis::Table.fit(&weighted, None, squarem, &Silent).unwrap();
         for pair in fitted.log_likelihood.windows(2) {
             prop_assert!(pair[1] >= pair[0] - 1e-9 * pair[0].abs(), "{} after {}", pair[1], pair[0]);
         }
@@ -148,13 +148,13 @@ fn slopes_are_those_of_differences() {
     let (counts, _) = count_log(&shuffled_log(&data, 500), &CountOptions::new()).unwrap();
     let observations = Observations::of_users(&counts);
     let weights: Vec<f64> = (0..counts.queries.len()).map(|query| (query % 3) as f64).collect();
-    let weighted = Weighted::by_query(&observations, &weights);
+    let weighted = Weighted::by_query(&observations, &weights).unwrap();
     let logistic = |logit: f64| 1.0 / (1.0 + (-logit).exp());
     let theta_logits: Vec<f64> = (0..observations.slot_count()).map(|slot| 1.0 - 0.4 * (slot % 4) as f64).collect();
     let gamma_logits: Vec<f64> = (0..observations.docs.len()).map(|doc| (doc % 5) as f64 * 0.3 - 1.0).collect();
     let likelihood = |theta: &[f64], gamma: &[f64]| {
         let map = |logits: &[f64]| logits.iter().map(|logit| logistic(*logit)).collect::<Vec<_>>();
-        weighted.expect(&map(theta), &map(gamma)).log_likelihood
+        weighted.expect(&map(theta), &map(gamma)).unwrap().log_likelihood
     };
     let difference = |logits: &[f64], index: usize, value: &dyn Fn(&[f64]) -> f64| {
         let moved = |by: f64| {
@@ -167,9 +167,9 @@ fn slopes_are_those_of_differences() {
     let theta: Vec<f64> = theta_logits.iter().map(|logit| logistic(*logit)).collect();
     let mut of_slots = vec![0.0; theta.len()];
     for (doc, logit) in gamma_logits.iter().enumerate() {
-        weighted.add_slot_gradients(doc, logistic(*logit), &theta, &mut of_slots);
+        weighted.add_slot_gradients(doc, logistic(*logit), &theta, &mut of_slots).unwrap();
         let expected = difference(&gamma_logits, doc, &|gamma| likelihood(&theta_logits, gamma));
-        let found = weighted.score_gradient(doc, logistic(*logit), &theta);
+        let found = weighted.score_gradient(doc, logistic(*logit), &theta).unwrap();
         assert!((found - expected).abs() < 1e-4 * (1.0 + expected.abs()), "document {doc}: {found} {expected}");
     }
     for (slot, found) in of_slots.iter().enumerate() {

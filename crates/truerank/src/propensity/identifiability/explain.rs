@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{Grouping, Identifiability, Linking, Slot, sorted_distinct};
-use crate::counts::Counts;
+use crate::counts::CountsView;
 use crate::ids::Ids;
 
 /// The most kinds of pieces that are named one by one.
@@ -29,7 +29,7 @@ impl Identifiability {
     /// What a user should know before θ is fitted: the pieces, and what would connect them.
     ///
     /// Empty where there is nothing to say. `counts` are those that were checked.
-    pub fn explain(&self, counts: &Counts) -> Vec<String> {
+    pub fn explain(&self, counts: &dyn CountsView) -> Vec<String> {
         let mut lines = Vec::new();
         if self.pieces.is_empty() {
             return vec!["there are no clicks, so nothing is known about who looks where".to_string()];
@@ -80,7 +80,7 @@ impl Identifiability {
     }
 
     /// One line for the pieces of the same positions, those of the most users first.
-    fn smaller_pieces(&self, counts: &Counts) -> Vec<String> {
+    fn smaller_pieces(&self, counts: &dyn CountsView) -> Vec<String> {
         if self.grouping == Grouping::Population {
             return Vec::new();
         }
@@ -115,8 +115,8 @@ impl Identifiability {
     }
 
     /// Such as `users 17, 23, 31 and 410 others`.
-    fn groups_text(&self, groups: &[u32], counts: &Counts) -> String {
-        let name = |&group: &u32| match (self.grouping, &counts.users) {
+    fn groups_text(&self, groups: &[u32], counts: &dyn CountsView) -> String {
+        let name = |&group: &u32| match (self.grouping, counts.users()) {
             (Grouping::Users, Ids::Integers(values)) => values[group as usize].to_string(),
             (Grouping::Users, Ids::Texts(texts)) => format!("{:?}", texts.get(group as usize)),
             _ => (group + 1).to_string(),

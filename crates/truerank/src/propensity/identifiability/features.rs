@@ -6,11 +6,11 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use rayon::prelude::*;
 
-use super::super::observations::Observations;
-use super::live_slots;
 use super::union_find::UnionFind;
-use crate::counts::Counts;
-use crate::data::{Dataset, RowFinder};
+use super::{Seen, Slots};
+use crate::Result;
+use crate::counts::{CountsView, by_document};
+use crate::data::Dataset;
 
 /// How many documents of a position are looked at: the ends of an interval are then exact to about half a percent of them.
 const SAMPLE: usize = 2_000;
@@ -21,18 +21,6 @@ const FEWEST: usize = 10;
 
 /// One in this many documents is left out at either end of a feature's interval, so that 90 % are in it.
 const TAIL: usize = 20;
-
-/// For each document, its row in the data.
-pub(super) fn rows_of(counts: &Counts, observations: &Observations, data: &Dataset) -> Vec<Option<u32>> {
-    let finder = RowFinder::new(data, &counts.queries, &counts.docs);
-    let by_query = observations.docs.chunk_by(|a, b| a.0 == b.0);
-    by_query
-        .flat_map(|docs| match finder.find(docs[0].0, docs.iter().map(|doc| doc.1)) {
-            Some((_, rows)) => rows,
-            None => vec![None; docs.len()],
-        })
-        .collect()
-}
 
 /// For each document, the first one with the same feature vector; itself where it has no features.
 pub(super) fn same_vectors(rows: &[Option<u32>], data: &Dataset) -> Vec<u32> {
@@ -56,25 +44,29 @@ fn bits(row: &[f32]) -> impl Iterator<Item = u32> {
 
 /// Joins live slots that have features to their position's hub, and the hubs of positions whose features overlap.
 pub(super) fn link_positions(
-    observations: &Observations,
-    live: &[bool],
+    counts: &dyn CountsView,
+    slots: &Slots<'_>,
+    seen: &Seen,
     rows: &[Option<u32>],
     data: &Dataset,
     sets: &mut UnionFind,
-) {
-    let hub = |position: usize| (observations.slot_count() + position) as u32;
-    let mut shown: Vec<Vec<u32>> = vec![Vec::new(); observations.positions];
-    for (doc, &row) in rows.iter().enumerate() {
-        let Some(row) = row else { continue };
-        for slot in live_slots(observations, live, doc) {
-            let position = slot as usize % observations.positions;
-            sets.unite(slot, hub(position));
-            // A document's entries are together, so a row that several groups saw is the last one pushed.
-            if shown[position].last() != Some(&row) {
-                shown[position].push(row);
+) -> Result<()> {
+    let hub = |position: usize| (slots.count() + position) as u32;
+    let mut shown: Vec<Vec<u32>> = vec![Vec::new(); slots.positions];
+    let mut rows = rows.iter();
+    counts.for_each_cells(|cells| {
+        for (of_doc, row) in by_document(cells).zip(&mut rows) {
+            let Some(row) = *row else { continue };
+            for slot in seen.live_slots(of_doc, slots) {
+                let position = slot as usize % slots.positions;
+                sets.unite(slot, hub(position));
+                // A document's cells are together, so a row that several groups saw is the last one pushed.
+                if shown[position].last() != Some(&row) {
+                    shown[position].push(row);
+                }
             }
         }
-    }
+    })?;
     let intervals: Vec<Option<Vec<(f32, f32)>>> = shown.par_iter().map(|rows| intervals(rows, data)).collect();
     for (a, of_a) in intervals.iter().enumerate() {
         for (b, of_b) in intervals.iter().enumerate().skip(a + 1) {
@@ -84,6 +76,7 @@ pub(super) fn link_positions(
             }
         }
     }
+    Ok(())
 }
 
 /// The interval of each feature's central 90 %; none for too few documents.

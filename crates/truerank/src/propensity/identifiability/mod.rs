@@ -4,9 +4,10 @@ mod explain;
 mod features;
 mod union_find;
 
-use super::observations::Observations;
-use crate::counts::Counts;
-use crate::data::Dataset;
+use std::borrow::Cow;
+
+use crate::counts::{Cell, CountsView, by_document};
+use crate::data::{Dataset, RowFinder};
 use crate::{Error, Result};
 use union_find::UnionFind;
 
@@ -122,17 +123,15 @@ enum Linking {
 
 impl Identifiability {
     /// The pieces of `counts`. It is an error if given groups do not fit the users.
-    pub fn of_counts(counts: &Counts, groups: Groups<'_>, links: Links<'_>) -> Result<Self> {
-        let observations = groups.observations(counts)?;
-        let impressions = sums(&observations, |entry| observations.clicks[entry] + observations.misses[entry]);
-        let clicks = sums(&observations, |entry| observations.clicks[entry]);
-        let live: Vec<bool> = clicks.iter().map(|&clicks| clicks > 0.0).collect();
-        let sets = link(counts, &observations, &live, links);
-        let pieces = pieces(&observations, &live, &impressions, sets);
-        let silent = (0..observations.slot_count()).filter(|&slot| impressions[slot] > 0.0 && !live[slot]);
+    pub fn of_counts(counts: &dyn CountsView, groups: Groups<'_>, links: Links<'_>) -> Result<Self> {
+        let slots = groups.slots(counts)?;
+        let seen = Seen::of(counts, &slots)?;
+        let sets = link(counts, &slots, &seen, links)?;
+        let pieces = pieces(&slots, &seen, sets);
+        let silent = (0..slots.count()).filter(|&slot| seen.impressions[slot] > 0 && !seen.live[slot]);
         Ok(Identifiability {
-            position_pieces: position_pieces(&pieces, observations.positions),
-            silent: silent.map(|slot| slot_of(slot, observations.positions)).collect(),
+            position_pieces: position_pieces(&pieces, slots.positions),
+            silent: silent.map(|slot| slot_of(slot, slots.positions)).collect(),
             pieces,
             grouping: groups.grouping(),
             linking: links.linking(),
@@ -173,15 +172,18 @@ impl Piece {
     }
 }
 
-impl Groups<'_> {
-    fn observations(&self, counts: &Counts) -> Result<Observations> {
-        let Groups::Given(groups) = self else {
-            return Ok(match self {
-                Groups::Users => Observations::of_users(counts),
-                _ => Observations::of_population(counts),
-            });
+impl<'a> Groups<'a> {
+    fn slots(&self, counts: &dyn CountsView) -> Result<Slots<'a>> {
+        let (users, positions) = (counts.users().len(), counts.totals().max_position as usize);
+        let group_of_user: Cow<'a, [u32]> = match *self {
+            Groups::Population => vec![0; users].into(),
+            Groups::Users => (0..users as u32).collect(),
+            Groups::Given(groups) => self.check(groups, users)?.into(),
         };
-        let users = counts.users.len();
+        Ok(Slots { positions, groups: group_of_user.iter().max().map_or(1, |&most| most as usize + 1), group_of_user })
+    }
+
+    fn check<'g>(&self, groups: &'g [u32], users: usize) -> Result<&'g [u32]> {
         if groups.len() != users {
             let found = groups.len();
             return Err(Error::parameter(format!("each of {users} users should have a group, but {found} have one")));
@@ -190,7 +192,7 @@ impl Groups<'_> {
             Some(group) => Err(Error::parameter(format!(
                 "groups should be numbered from 0 and not be more than the {users} users, but one is {group}"
             ))),
-            None => Ok(Observations::new(counts, groups)),
+            None => Ok(groups),
         }
     }
 
@@ -213,55 +215,101 @@ impl Links<'_> {
     }
 }
 
-/// The sum of `value` over the entries of each slot.
-fn sums(observations: &Observations, value: impl Fn(usize) -> f64) -> Vec<f64> {
-    let mut sums = vec![0.0; observations.slot_count()];
-    observations.slots.iter().enumerate().for_each(|(entry, &slot)| sums[slot as usize] += value(entry));
-    sums
+/// Groups of users at positions, numbered `group · positions + position − 1`.
+struct Slots<'a> {
+    positions: usize,
+    groups: usize,
+    group_of_user: Cow<'a, [u32]>,
+}
+
+impl Slots<'_> {
+    fn count(&self) -> usize {
+        self.groups * self.positions
+    }
+
+    fn of(&self, cell: &Cell) -> u32 {
+        self.group_of_user[cell.user as usize] * self.positions as u32 + cell.position - 1
+    }
+}
+
+/// What one pass over the cells tells.
+struct Seen {
+    /// Impressions of each slot.
+    impressions: Vec<u64>,
+    /// Whether each slot has clicks.
+    live: Vec<bool>,
+    /// The (query, document) of each document.
+    docs: Vec<(u32, u32)>,
+    /// Whether each document was clicked.
+    clicked: Vec<bool>,
+}
+
+impl Seen {
+    fn of(counts: &dyn CountsView, slots: &Slots<'_>) -> Result<Self> {
+        let (impressions, live) = (vec![0; slots.count()], vec![false; slots.count()]);
+        let mut seen = Seen { impressions, live, docs: Vec::new(), clicked: Vec::new() };
+        counts.for_each_cells(|cells| by_document(cells).for_each(|of_doc| seen.add(of_doc, slots)))?;
+        Ok(seen)
+    }
+
+    fn add(&mut self, of_doc: &[Cell], slots: &Slots<'_>) {
+        for cell in of_doc {
+            let slot = slots.of(cell) as usize;
+            self.impressions[slot] += cell.impressions;
+            self.live[slot] |= cell.clicks > 0;
+        }
+        self.docs.push((of_doc[0].query, of_doc[0].doc));
+        self.clicked.push(of_doc.iter().any(|cell| cell.clicks > 0));
+    }
+
+    /// The slots with clicks that a document was shown in.
+    fn live_slots<'c>(&'c self, of_doc: &'c [Cell], slots: &'c Slots<'_>) -> impl Iterator<Item = u32> + 'c {
+        let shown = of_doc.iter().filter(|cell| cell.impressions > 0).map(|cell| slots.of(cell));
+        shown.filter(|&slot| self.live[slot as usize])
+    }
 }
 
 /// Sets of slots, and after them of one hub per position.
-fn link(counts: &Counts, observations: &Observations, live: &[bool], links: Links<'_>) -> UnionFind {
-    let mut sets = UnionFind::new(observations.slot_count() + observations.positions);
+fn link(counts: &dyn CountsView, slots: &Slots<'_>, seen: &Seen, links: Links<'_>) -> Result<UnionFind> {
+    let mut sets = UnionFind::new(slots.count() + slots.positions);
     let Links::Features { data, regression } = links else {
-        let own: Vec<u32> = (0..observations.docs.len() as u32).collect();
-        link_shared(observations, live, &own, &mut sets);
-        return sets;
+        let own: Vec<u32> = (0..seen.docs.len() as u32).collect();
+        link_shared(counts, slots, seen, &own, &mut sets)?;
+        return Ok(sets);
     };
-    let rows = features::rows_of(counts, observations, data);
-    link_shared(observations, live, &features::same_vectors(&rows, data), &mut sets);
+    let rows = RowFinder::new(data, counts.queries(), counts.docs()).find_pairs(&seen.docs);
+    link_shared(counts, slots, seen, &features::same_vectors(&rows, data), &mut sets)?;
     if regression {
-        features::link_positions(observations, live, &rows, data, &mut sets);
+        features::link_positions(counts, slots, seen, &rows, data, &mut sets)?;
     }
-    sets
+    Ok(sets)
 }
 
 /// Links the live slots that saw documents of one γ. `gamma` is, for each document, the first one with the same γ.
-fn link_shared(observations: &Observations, live: &[bool], gamma: &[u32], sets: &mut UnionFind) {
-    let docs = observations.docs.len();
-    let mut clicked = vec![false; docs];
-    for doc in 0..docs {
-        clicked[gamma[doc] as usize] |= observations.entries_of(doc).any(|entry| observations.clicks[entry] > 0.0);
-    }
-    let mut first = vec![None; docs];
-    for (doc, &gamma) in gamma.iter().enumerate().filter(|&(_, &gamma)| clicked[gamma as usize]) {
-        for slot in live_slots(observations, live, doc) {
-            sets.unite(slot, *first[gamma as usize].get_or_insert(slot));
+fn link_shared(
+    counts: &dyn CountsView,
+    slots: &Slots<'_>,
+    seen: &Seen,
+    gamma: &[u32],
+    sets: &mut UnionFind,
+) -> Result<()> {
+    let mut clicked = vec![false; gamma.len()];
+    gamma.iter().zip(&seen.clicked).for_each(|(&gamma, of_doc)| clicked[gamma as usize] |= of_doc);
+    let mut first = vec![None; gamma.len()];
+    let mut gammas = gamma.iter().map(|&gamma| gamma as usize);
+    counts.for_each_cells(|cells| {
+        for (of_doc, gamma) in by_document(cells).zip(&mut gammas) {
+            for slot in seen.live_slots(of_doc, slots).filter(|_| clicked[gamma]) {
+                sets.unite(slot, *first[gamma].get_or_insert(slot));
+            }
         }
-    }
+    })
 }
 
-/// The slots with clicks that document number `doc` was shown in.
-fn live_slots<'a>(observations: &'a Observations, live: &'a [bool], doc: usize) -> impl Iterator<Item = u32> + 'a {
-    let shown = move |&entry: &usize| observations.clicks[entry] + observations.misses[entry] > 0.0;
-    let slots = observations.entries_of(doc).filter(shown).map(|entry| observations.slots[entry]);
-    slots.filter(|&slot| live[slot as usize])
-}
-
-fn pieces(observations: &Observations, live: &[bool], impressions: &[f64], mut sets: UnionFind) -> Vec<Piece> {
+fn pieces(slots: &Slots<'_>, seen: &Seen, mut sets: UnionFind) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
-    let mut number_of = vec![usize::MAX; observations.slot_count()];
-    for slot in (0..observations.slot_count()).filter(|&slot| live[slot]) {
+    let mut number_of = vec![usize::MAX; slots.count()];
+    for slot in (0..slots.count()).filter(|&slot| seen.live[slot]) {
         // The root is the smallest member of its set, and hubs come last: it is a slot.
         let root = sets.find(slot as u32) as usize;
         if number_of[root] == usize::MAX {
@@ -269,8 +317,8 @@ fn pieces(observations: &Observations, live: &[bool], impressions: &[f64], mut s
             pieces.push(Piece { slots: Vec::new(), impressions: 0 });
         }
         let piece = &mut pieces[number_of[root]];
-        piece.slots.push(slot_of(slot, observations.positions));
-        piece.impressions += impressions[slot] as u64;
+        piece.slots.push(slot_of(slot, slots.positions));
+        piece.impressions += seen.impressions[slot];
     }
     // Stable: pieces of equal size stay in the order of their first slots.
     pieces.sort_by_key(|piece| std::cmp::Reverse(piece.impressions));

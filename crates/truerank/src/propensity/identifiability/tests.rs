@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use rand::RngExt;
 
 use super::*;
-use crate::counts::Cell;
+use crate::counts::Counts;
 use crate::data::DatasetBuilder;
 use crate::ids::Ids;
 use crate::random::stream;

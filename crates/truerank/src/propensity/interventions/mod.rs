@@ -106,11 +106,11 @@ fn finish(
         let resampled = estimate(weights).unwrap_or_else(|_| point.clone());
         let mut values = averaged(&resampled, counts, weights);
         rescale(&mut values, reference);
-        values
-    });
+        Ok(values)
+    })?;
     let user_errors = errors.split_off(positions.min(errors.len()));
     let by_user = values.split_off(positions);
-    let evidence_of_users = if personal { Evidence::of_users(counts) } else { Evidence::default() };
+    let evidence_of_users = if personal { Evidence::of_users(counts)? } else { Evidence::default() };
     Ok(Propensities {
         method: method.to_string(),
         scale: scale(personal),
@@ -118,7 +118,7 @@ fn finish(
         users: if personal { counts.users.clone() } else { Ids::default() },
         by_user,
         details: Details {
-            population: Evidence { standard_errors: errors, ..Evidence::of_positions(counts) },
+            population: Evidence { standard_errors: errors, ..Evidence::of_positions(counts)? },
             by_user: Evidence { standard_errors: user_errors, ..evidence_of_users },
             fit: point.fit,
             clusters: None,

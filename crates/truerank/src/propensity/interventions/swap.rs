@@ -141,7 +141,7 @@ impl Comparisons {
             }
             same
         });
-        Comparisons { positions: observations.positions, slots: observations.slot_count(), terms }
+        Comparisons { positions: observations.positions, slots: observations.groups * observations.positions, terms }
     }
 
     fn sums(&self, weights: &[f64]) -> Vec<Sums> {

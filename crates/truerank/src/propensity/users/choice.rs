@@ -1,9 +1,10 @@
 //! How many clusters of users a log speaks for.
 
-use super::evidence::UserEvidence;
+use super::evidence::{ChunkEvidence, UserEvidence};
 use super::grid::LikelihoodGrid;
 use super::mixture::{Mixture, MixtureFit, log_sum_exp};
 use super::shrinkage::shrink;
+use crate::Result;
 
 /// The share of impressions that is held out.
 const HELD_OUT: f64 = 0.2;
@@ -35,11 +36,13 @@ pub(super) fn candidates(most: usize) -> Vec<usize> {
 
 /// Scores each number of clusters: fits the mixture to 80 % of each user's impressions, and predicts the clicks of
 /// the others with the responsibilities found, `log Σ_m r(u,m) Π_k L_uk(θ_m(k))`.
-pub(super) fn held_out_scores(evidence: &UserEvidence, numbers: &[usize], seed: u64) -> Vec<HeldOut> {
-    let (kept, held) = evidence.thin(HELD_OUT, seed);
-    let start = shrink(&LikelihoodGrid::new(&kept), None).examination;
-    let by_number: Vec<Vec<f64>> =
-        numbers.iter().map(|&clusters| predict(&MixtureFit::new(&kept, clusters, &start, seed), &held)).collect();
+pub(super) fn held_out_scores(evidence: &UserEvidence, numbers: &[usize], seed: u64) -> Result<Vec<HeldOut>> {
+    let (kept, held) = evidence.thin(HELD_OUT, seed)?;
+    let start = shrink(&LikelihoodGrid::new(&kept)?, None).examination;
+    let by_number: Vec<Vec<f64>> = numbers
+        .iter()
+        .map(|&clusters| predict(&MixtureFit::new(&kept, clusters, &start, seed)?, &held))
+        .collect::<Result<_>>()?;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let best = by_number.iter().max_by(|a, b| mean(a).total_cmp(&mean(b))).expect("at least one number");
     let score = |(&clusters, values): (&usize, &Vec<f64>)| {
@@ -50,24 +53,24 @@ pub(super) fn held_out_scores(evidence: &UserEvidence, numbers: &[usize], seed: 
         let standard_error = (squares / (users - 1.0).max(1.0) / users).sqrt();
         HeldOut { clusters, log_likelihood, below_best, standard_error }
     };
-    numbers.iter().zip(&by_number).map(score).collect()
+    Ok(numbers.iter().zip(&by_number).map(score).collect())
 }
 
 /// The log-likelihood of each user's held-out clicks.
-fn predict(fit: &MixtureFit, held: &UserEvidence) -> Vec<f64> {
+fn predict(fit: &MixtureFit, held: &UserEvidence) -> Result<Vec<f64>> {
     let mixture: &Mixture = &fit.mixture;
     let clusters = mixture.clusters();
-    let of_user = |user: usize, room: &mut Vec<f64>| {
+    let of_user = |chunk: &ChunkEvidence<'_>, user: usize, room: &mut Vec<f64>| {
         let mut logs: Vec<f64> =
             fit.responsibilities[user * clusters..][..clusters].iter().map(|share| share.ln()).collect();
-        mixture.add_log_likelihoods(held, user, &mut logs, room);
+        mixture.add_log_likelihoods(chunk, user, &mut logs, room);
         log_sum_exp(&logs)
     };
-    held.by_chunks(|users| {
+    let of_chunks = held.by_chunks(|chunk| {
         let mut room = Vec::new();
-        users.map(|user| of_user(user, &mut room)).collect::<Vec<_>>()
-    })
-    .concat()
+        chunk.users.clone().map(|user| of_user(chunk, user, &mut room)).collect::<Vec<_>>()
+    })?;
+    Ok(of_chunks.concat())
 }
 
 /// The smallest number of clusters within one standard error of the best, the error being that of the difference over

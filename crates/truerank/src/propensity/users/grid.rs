@@ -2,7 +2,8 @@
 
 use std::f64::consts::FRAC_PI_2;
 
-use super::evidence::UserEvidence;
+use super::evidence::{ChunkEvidence, UserEvidence};
+use crate::Result;
 
 /// Values kept for each slot.
 pub(super) const NODES: usize = 64;
@@ -68,13 +69,12 @@ impl Nodes {
 
 impl LikelihoodGrid {
     /// Tabulates the likelihood of every slot: one pass over the evidence for each level that a slot needs.
-    pub fn new(evidence: &UserEvidence) -> Self {
+    pub fn new(evidence: &UserEvidence) -> Result<Self> {
         let nodes = Nodes::new();
-        let chunks = evidence.by_chunks(|users| {
+        let chunks = evidence.by_chunks(|chunk| {
             let mut room = Vec::new();
-            let slots = users.start * evidence.positions..users.end * evidence.positions;
-            slots.map(|slot| tabulate(evidence, slot, &nodes, &mut room)).collect::<Vec<_>>()
-        });
+            chunk.slots().map(|slot| tabulate(chunk, slot, &nodes, &mut room)).collect::<Vec<_>>()
+        })?;
         let mut grid = LikelihoodGrid {
             users: evidence.users,
             positions: evidence.positions,
@@ -85,7 +85,7 @@ impl LikelihoodGrid {
             grid.windows.push(window);
             grid.likelihood.extend(values);
         }
-        grid
+        Ok(grid)
     }
 
     pub fn window(&self, slot: usize) -> Window {
@@ -98,7 +98,7 @@ impl LikelihoodGrid {
     }
 }
 
-fn tabulate(evidence: &UserEvidence, slot: usize, nodes: &Nodes, room: &mut Vec<f64>) -> (Window, [f32; NODES]) {
+fn tabulate(evidence: &ChunkEvidence<'_>, slot: usize, nodes: &Nodes, room: &mut Vec<f64>) -> (Window, [f32; NODES]) {
     let mut window = Window { level: 0, start: 0, shown: evidence.impressions(slot) > 0.0 };
     if !window.shown {
         return (window, [1.0; NODES]);
@@ -139,7 +139,7 @@ mod tests {
         for impressions in [1, 30, 1000, 100_000, 10_000_000] {
             let clicks = impressions * 3 / 10;
             let evidence = UserEvidence::new(&observe(1, &[(0, 1, 0, impressions, clicks)]), &[1.0]).unwrap();
-            let grid = LikelihoodGrid::new(&evidence);
+            let grid = LikelihoodGrid::new(&evidence).unwrap();
             let nodes = Nodes::new();
             let thetas = nodes.of_window(grid.window(0));
             // Weights of the midpoint rule: dθ = 2 √(θ(1−θ)) dφ, and φ has equal steps.
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn slots_without_impressions_say_nothing() {
         let evidence = UserEvidence::new(&observe(2, &[(0, 2, 0, 3, 1), (0, 1, 1, 3, 1)]), &[0.5]).unwrap();
-        let grid = LikelihoodGrid::new(&evidence);
+        let grid = LikelihoodGrid::new(&evidence).unwrap();
         assert_eq!(grid.likelihood(0), [1.0; NODES]);
         assert!(!grid.window(0).shown && grid.window(1).shown);
     }

@@ -1,7 +1,8 @@
 //! Groups users by a mixture of position-based models, fitted by expectation maximisation.
 
-use super::evidence::{EXAMINATION_BOUNDS, Slopes, UserEvidence};
+use super::evidence::{ChunkEvidence, EXAMINATION_BOUNDS, Slopes, UserEvidence};
 use super::k_means::Rows;
+use crate::Result;
 
 /// Starts that are tried, the best of which is followed to the end (short runs: Biernacki et al. 2003).
 const STARTS: u64 = 8;
@@ -84,14 +85,26 @@ impl Mixture {
     }
 
     /// Adds `Σ_k log L_uk(θ_m(k))` to `sums`, for each cluster m.
-    pub fn add_log_likelihoods(&self, evidence: &UserEvidence, user: usize, sums: &mut [f64], room: &mut Vec<f64>) {
+    pub fn add_log_likelihoods(
+        &self,
+        evidence: &ChunkEvidence<'_>,
+        user: usize,
+        sums: &mut [f64],
+        room: &mut Vec<f64>,
+    ) {
         for (slot, thetas) in evidence.slots_of(user).zip(self.by_position.chunks_exact(self.clusters())) {
             evidence.add_log_likelihoods(slot, thetas, sums, room);
         }
     }
 
     /// `r(u,m) ∝ π_m Π_k L_uk(θ_m(k))` for one user, written over `row`; returns the logarithm of the sum.
-    fn responsibilities_of(&self, evidence: &UserEvidence, user: usize, row: &mut [f64], room: &mut Vec<f64>) -> f64 {
+    fn responsibilities_of(
+        &self,
+        evidence: &ChunkEvidence<'_>,
+        user: usize,
+        row: &mut [f64],
+        room: &mut Vec<f64>,
+    ) -> f64 {
         row.iter_mut().zip(&self.weights).for_each(|(log, weight)| *log = weight.ln());
         self.add_log_likelihoods(evidence, user, row, room);
         let total = log_sum_exp(row);
@@ -102,20 +115,20 @@ impl Mixture {
     /// `P(cluster m | clicks of u)` of every user.
     #[cfg(test)]
     pub fn responsibilities(&self, evidence: &UserEvidence) -> Vec<f64> {
-        self.sweep(evidence).responsibilities
+        self.sweep(evidence).unwrap().responsibilities
     }
 
-    fn sweep(&self, evidence: &UserEvidence) -> Sweep {
-        let parts = evidence.by_chunks(|users| self.sweep_part(evidence, users));
+    fn sweep(&self, evidence: &UserEvidence) -> Result<Sweep> {
+        let parts = evidence.by_chunks(|chunk| self.sweep_part(chunk))?;
         let mut whole = Sweep::empty(self.clusters(), self.by_position.len());
         parts.into_iter().for_each(|part| whole.add(part));
-        whole
+        Ok(whole)
     }
 
-    fn sweep_part(&self, evidence: &UserEvidence, users: std::ops::Range<usize>) -> Sweep {
+    fn sweep_part(&self, evidence: &ChunkEvidence<'_>) -> Sweep {
         let mut part = Sweep::empty(self.clusters(), self.by_position.len());
         let (mut row, mut room) = (vec![0.0; self.clusters()], Vec::new());
-        for user in users {
+        for user in evidence.users.clone() {
             part.log_likelihood += self.responsibilities_of(evidence, user, &mut row, &mut room);
             part.responsibilities.extend_from_slice(&row);
             for (cluster, &share) in row.iter().enumerate().filter(|(_, share)| **share > NEGLIGIBLE) {
@@ -151,15 +164,15 @@ impl Mixture {
     /// The M-step is one of Newton's on the concave expected log-likelihood of each θ_m(k), bounded in odds; that
     /// takes a few iterations where the step of posterior examinations takes hundreds. Should the likelihood
     /// fall, that other step, which cannot lower it, is taken in its place.
-    fn improve(self, evidence: &UserEvidence, iterations: usize) -> MixtureFit {
+    fn improve(self, evidence: &UserEvidence, iterations: usize) -> Result<MixtureFit> {
         let mut mixture = self;
-        let mut sweep = mixture.sweep(evidence);
+        let mut sweep = mixture.sweep(evidence)?;
         let mut log_likelihood = vec![sweep.log_likelihood];
         let mut converged = false;
         for _ in 0..iterations {
-            let (mut next, mut next_sweep) = mixture.stepped(&sweep, evidence, newton_step);
+            let (mut next, mut next_sweep) = mixture.stepped(&sweep, evidence, newton_step)?;
             if next_sweep.log_likelihood < sweep.log_likelihood {
-                (next, next_sweep) = mixture.stepped(&sweep, evidence, posterior_step);
+                (next, next_sweep) = mixture.stepped(&sweep, evidence, posterior_step)?;
             }
             let gain = next_sweep.log_likelihood - sweep.log_likelihood;
             converged = gain <= TOLERANCE * sweep.log_likelihood.abs();
@@ -172,13 +185,18 @@ impl Mixture {
                 break;
             }
         }
-        MixtureFit { mixture, responsibilities: sweep.responsibilities, log_likelihood, converged }
+        Ok(MixtureFit { mixture, responsibilities: sweep.responsibilities, log_likelihood, converged })
     }
 
-    fn stepped(&self, sweep: &Sweep, evidence: &UserEvidence, step: fn(f64, Slopes, f64) -> f64) -> (Mixture, Sweep) {
+    fn stepped(
+        &self,
+        sweep: &Sweep,
+        evidence: &UserEvidence,
+        step: fn(f64, Slopes, f64) -> f64,
+    ) -> Result<(Mixture, Sweep)> {
         let next = self.moved(sweep, step);
-        let next_sweep = next.sweep(evidence);
-        (next, next_sweep)
+        let next_sweep = next.sweep(evidence)?;
+        Ok((next, next_sweep))
     }
 }
 
@@ -188,7 +206,7 @@ impl MixtureFit {
     ///
     /// k-means sees `asin √θ`, in which clicks at every θ are spread alike: clusters that differ only in how little
     /// they look further down are close in θ itself, and starts by θ leave them together.
-    pub fn new(evidence: &UserEvidence, clusters: usize, start: &[f64], seed: u64) -> Self {
+    pub fn new(evidence: &UserEvidence, clusters: usize, start: &[f64], seed: u64) -> Result<Self> {
         let angles: Vec<f64> = start.iter().map(|theta| theta.clamp(0.0, 1.0).sqrt().asin()).collect();
         let rows = Rows::new(&angles, evidence.positions, None);
         let starts = if clusters == 1 { 1 } else { STARTS };
@@ -198,8 +216,9 @@ impl MixtureFit {
             let mixture = Mixture::around(&k_means.of_row, &centres, evidence.positions);
             mixture.improve(evidence, SHORT_ITERATIONS)
         };
-        let mut best = short(0);
-        for fit in (1..starts).map(short) {
+        let mut best = short(0)?;
+        for index in 1..starts {
+            let fit = short(index)?;
             if fit.last() > best.last() {
                 best = fit;
             }
@@ -211,13 +230,13 @@ impl MixtureFit {
         self.log_likelihood.last().copied().unwrap_or(f64::NEG_INFINITY)
     }
 
-    fn finish(self, evidence: &UserEvidence) -> Self {
+    fn finish(self, evidence: &UserEvidence) -> Result<Self> {
         if self.converged {
-            return self;
+            return Ok(self);
         }
-        let rest = self.mixture.improve(evidence, ITERATIONS);
+        let rest = self.mixture.improve(evidence, ITERATIONS)?;
         let log_likelihood = self.log_likelihood.iter().chain(&rest.log_likelihood[1..]).copied().collect();
-        MixtureFit { log_likelihood, ..rest }
+        Ok(MixtureFit { log_likelihood, ..rest })
     }
 
     /// The cluster that each user most probably belongs to; the first of equals.
@@ -293,7 +312,8 @@ mod tests {
         let (theta, n) = (0.6, 17.0);
         let missed = |gamma: f64| theta * (1.0 - gamma) / (1.0 - theta * gamma);
         let expected = (5.0 + 7.0 * missed(0.4) + 5.0 * missed(0.9)) / n;
-        assert!((posterior_step(theta, evidence.slopes(0, theta), n) - expected).abs() < 1e-12);
+        let slopes = evidence.by_chunks(|chunk| chunk.slopes(0, theta)).unwrap()[0];
+        assert!((posterior_step(theta, slopes, n) - expected).abs() < 1e-12);
     }
 
     proptest! {
@@ -313,14 +333,14 @@ mod tests {
             let observations = observe(12, &rows);
             let relevance: Vec<f64> = observations.docs.iter().map(|doc| gammas[doc.1 as usize]).collect();
             let evidence = UserEvidence::new(&observations, &relevance).unwrap();
-            let fit = MixtureFit::new(&evidence, clusters, &evidence.maximum_likelihood(), seed);
+            let fit = MixtureFit::new(&evidence, clusters, &evidence.maximum_likelihood(), seed).unwrap();
             prop_assert!(fit.log_likelihood.windows(2).all(|pair| pair[1] >= pair[0]), "{:?}", fit.log_likelihood);
             prop_assert!(fit.log_likelihood.iter().all(|value| value.is_finite()));
             prop_assert!(fit.responsibilities.chunks_exact(clusters).all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-9));
             // Neither step is ever lost: the step that cannot lower the likelihood does not, from anywhere.
             let start = Mixture::known(vec![1.0 / clusters as f64; clusters], &vec![0.5; clusters * evidence.positions]);
-            let sweep = start.sweep(&evidence);
-            let (_, after) = start.stepped(&sweep, &evidence, posterior_step);
+            let sweep = start.sweep(&evidence).unwrap();
+            let (_, after) = start.stepped(&sweep, &evidence, posterior_step).unwrap();
             prop_assert!(after.log_likelihood >= sweep.log_likelihood - 1e-9 * sweep.log_likelihood.abs());
         }
     }

@@ -8,6 +8,7 @@ mod choice;
 mod evidence;
 mod grid;
 mod k_means;
+mod misses;
 mod mixture;
 mod shrinkage;
 #[cfg(test)]
@@ -17,7 +18,7 @@ pub use agreement::adjusted_rand_index;
 pub use choice::HeldOut;
 pub use shrinkage::{Prior, Shrunk};
 
-use super::observations::Observations;
+use super::observations::Observed;
 use super::{UserClusters, mean_examined_position};
 use crate::{Error, Result};
 use evidence::UserEvidence;
@@ -104,19 +105,19 @@ impl UserGroups {
     }
 
     /// Groups the users of `observations`, in which every user is a group, for documents of the given `relevance`.
-    pub(in crate::propensity) fn fit(&self, observations: &Observations, relevance: &[f64]) -> Result<GroupedUsers> {
-        self.check(observations.groups)?;
+    pub(in crate::propensity) fn fit(&self, observations: &dyn Observed, relevance: &[f64]) -> Result<GroupedUsers> {
+        self.check(observations.groups())?;
         let evidence = UserEvidence::new(observations, relevance)?;
-        let grid = LikelihoodGrid::new(&evidence);
+        let grid = LikelihoodGrid::new(&evidence)?;
         let start = shrink(&grid, None).examination;
-        let (count, held_out) = self.count(&evidence);
+        let (count, held_out) = self.count(&evidence)?;
         let (of_user, examination, log_likelihood) = match self.method {
             Grouping::KMeans => {
                 let fit = Rows::new(&start, evidence.positions, None).k_means(count, RESTARTS, self.seed);
                 (fit.of_row, fit.centres, Vec::new())
             }
             Grouping::Mixture => {
-                let fit = MixtureFit::new(&evidence, count, &start, self.seed);
+                let fit = MixtureFit::new(&evidence, count, &start, self.seed)?;
                 (fit.of_user(), fit.mixture.examination(), fit.log_likelihood)
             }
         };
@@ -143,27 +144,27 @@ impl UserGroups {
     }
 
     /// The number of clusters, and what it was chosen by. A mixture predicts for either method.
-    fn count(&self, evidence: &UserEvidence) -> (usize, Vec<HeldOut>) {
-        match self.clusters {
+    fn count(&self, evidence: &UserEvidence) -> Result<(usize, Vec<HeldOut>)> {
+        Ok(match self.clusters {
             ClusterCount::Given(count) => (count, Vec::new()),
             ClusterCount::Chosen { most } => {
                 let numbers = choice::candidates(most.min(evidence.users));
-                let scores = choice::held_out_scores(evidence, &numbers, self.seed);
+                let scores = choice::held_out_scores(evidence, &numbers, self.seed)?;
                 (choice::choose(&scores), scores)
             }
-        }
+        })
     }
 }
 
 /// θ(u,k) of every user of `observations`, in which every user is a group, shrunk toward the user's cluster or, without
 /// clusters, toward the population.
 pub(super) fn shrink_users(
-    observations: &Observations,
+    observations: &dyn Observed,
     relevance: &[f64],
     cluster_of_user: Option<&[u32]>,
 ) -> Result<Shrunk> {
     let evidence = UserEvidence::new(observations, relevance)?;
-    Ok(shrink(&LikelihoodGrid::new(&evidence), cluster_of_user))
+    Ok(shrink(&LikelihoodGrid::new(&evidence)?, cluster_of_user))
 }
 
 /// Numbers clusters by mean examined position and leaves out those without users.

@@ -243,7 +243,7 @@ mod tests {
                 (0, 1, user, impressions, clicks)
             })
             .collect();
-        LikelihoodGrid::new(&UserEvidence::new(&observe(users as usize, &rows), &[1.0]).unwrap())
+        LikelihoodGrid::new(&UserEvidence::new(&observe(users as usize, &rows), &[1.0]).unwrap()).unwrap()
     }
 
     #[test]
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn with_certain_relevance_the_posterior_is_the_conjugate_one() {
         let rows = [(0, 1, 0, 20, 4), (0, 1, 1, 20, 15), (0, 1, 2, 5, 1), (0, 1, 3, 400, 100), (0, 2, 4, 1, 1)];
-        let grid = LikelihoodGrid::new(&UserEvidence::new(&observe(5, &rows), &[1.0]).unwrap());
+        let grid = LikelihoodGrid::new(&UserEvidence::new(&observe(5, &rows), &[1.0]).unwrap()).unwrap();
         let shrunk = shrink(&grid, None);
         let prior = shrunk.priors[0];
         for (user, (n, c)) in
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn each_cluster_has_its_own_prior_and_strangers_get_the_average() {
         let rows: Vec<_> = (0..40).map(|user| (0, 1, user, 100, if user % 2 == 0 { 20 } else { 80 })).collect();
-        let grid = LikelihoodGrid::new(&UserEvidence::new(&observe(40, &rows), &[1.0]).unwrap());
+        let grid = LikelihoodGrid::new(&UserEvidence::new(&observe(40, &rows), &[1.0]).unwrap()).unwrap();
         let clusters: Vec<u32> = (0..40).map(|user| user % 2).collect();
         let shrunk = shrink(&grid, Some(&clusters));
         assert!((shrunk.priors[0].mean - 0.2).abs() < 0.01 && (shrunk.priors[1].mean - 0.8).abs() < 0.01);

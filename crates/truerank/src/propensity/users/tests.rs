@@ -4,6 +4,7 @@ use super::*;
 use crate::counts::Counts;
 use crate::data::{Dataset, DatasetBuilder, RowFinder};
 use crate::ids::Ids;
+use crate::propensity::observations::Observations;
 use crate::simulate::{ShownLists, Simulation};
 
 const QUERIES: usize = 200;
@@ -89,15 +90,17 @@ impl World {
     /// where users do not stray from their clusters, no shrinkage at a position can have less error on average.
     fn best_by_position(&self, etas: &[f64]) -> Vec<f64> {
         let evidence = self.evidence();
-        let of_slot = |slot: usize| {
+        let of_slot = |chunk: &evidence::ChunkEvidence<'_>, slot: usize| -> f64 {
             let k = (slot % DOCS + 1) as f64;
             let thetas: Vec<f64> = etas.iter().map(|eta| k.powf(-eta).min(1.0 - 1e-9)).collect();
             let mut logs = vec![0.0; thetas.len()];
-            evidence.add_log_likelihoods(slot, &thetas, &mut logs, &mut Vec::new());
+            chunk.add_log_likelihoods(slot, &thetas, &mut logs, &mut Vec::new());
             let total = mixture::log_sum_exp(&logs);
             thetas.iter().zip(logs).map(|(theta, log)| theta * (log - total).exp()).sum()
         };
-        (0..evidence.users * DOCS).map(of_slot).collect()
+        let of_chunk =
+            |chunk: &evidence::ChunkEvidence<'_>| chunk.slots().map(|slot| of_slot(chunk, slot)).collect::<Vec<_>>();
+        evidence.by_chunks(of_chunk).unwrap().concat()
     }
 
     fn k_means_agreement(&self, examination: &[f64], clusters: usize) -> f64 {
@@ -130,8 +133,8 @@ fn measure() {
             let world = simulate(&etas, users, 0.0, sessions, 2);
             let evidence = world.evidence();
             let raw = evidence.maximum_likelihood();
-            let shrunk = shrink(&LikelihoodGrid::new(&evidence), None).examination;
-            let fit = MixtureFit::new(&evidence, etas.len(), &shrunk, 1);
+            let shrunk = shrink(&LikelihoodGrid::new(&evidence).unwrap(), None).examination;
+            let fit = MixtureFit::new(&evidence, etas.len(), &shrunk, 1).unwrap();
             println!(
                 "{name} at {sessions}: best {:.3} mixture {:.3} ({} iterations) k-means raw {:.3} shrunk {:.3}, {:.1?}",
                 world.best_agreement(&etas),
@@ -161,7 +164,7 @@ fn measure_choice() {
         let (mut best, mut within) = (Vec::new(), Vec::new());
         for seed in 1..=5 {
             let world = simulate(&etas, users, 0.0, sessions, seed);
-            let scores = choice::held_out_scores(&world.evidence(), &choice::candidates(16), seed);
+            let scores = choice::held_out_scores(&world.evidence(), &choice::candidates(16), seed).unwrap();
             best.push(scores.iter().find(|score| score.below_best == 0.0).unwrap().clusters);
             within.push(choice::choose(&scores));
         }
@@ -184,7 +187,7 @@ fn errors(noise: f64, sessions: u64) -> Errors {
     let grouped = UserGroups::new().fit(&world.observations, &world.relevance).unwrap();
     Errors {
         raw: world.squared_error(&evidence.maximum_likelihood()),
-        population: world.squared_error(&shrink(&LikelihoodGrid::new(&evidence), None).examination),
+        population: world.squared_error(&shrink(&LikelihoodGrid::new(&evidence).unwrap(), None).examination),
         by_position: world.squared_error(&world.best_by_position(&paper_etas())),
         clusters: world.squared_error(&grouped.shrunk.examination),
     }
@@ -227,7 +230,7 @@ fn five_clusters_and_their_number_are_recovered_at_300_sessions_per_user() {
 #[test]
 fn standard_errors_are_the_size_of_errors() {
     let world = simulate(&[1.0], 300, 0.3, 100, 3);
-    let shrunk = shrink(&LikelihoodGrid::new(&world.evidence()), None);
+    let shrunk = shrink(&LikelihoodGrid::new(&world.evidence()).unwrap(), None);
     let claimed = shrunk.standard_errors.iter().map(|error| error * error).sum::<f64>() / (300 * DOCS) as f64;
     let ratio = world.squared_error(&shrunk.examination) / claimed;
     assert!((0.7..1.4).contains(&ratio), "{ratio}");

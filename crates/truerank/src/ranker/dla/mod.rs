@@ -165,7 +165,7 @@ impl Dla {
         let logits = self.train(&mut network, data, &lists, &mut course, progress)?;
         course.keep_best(network.parameters_mut());
         let ranker = Ranker { model: Model::Network(network), record: self.record(&lists, course) };
-        let propensities = outcome::propensities(&lists, &logits, counts, self.per_user);
+        let propensities = outcome::propensities(&lists, &logits, counts, self.per_user)?;
         propensities.check()?;
         Ok((ranker, propensities))
     }

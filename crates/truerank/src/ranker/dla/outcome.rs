@@ -2,6 +2,7 @@
 
 use super::Logits;
 use super::lists::DualLists;
+use crate::Result;
 use crate::counts::Counts;
 use crate::propensity::{Details, Evidence, Propensities, SCALE};
 
@@ -9,7 +10,12 @@ use crate::propensity::{Details, Evidence, Propensities, SCALE};
 const STEADY: f64 = 0.01;
 
 /// θ from the best logits, scaled so that the largest θ̄(k) is 1, with the evidence of `counts`.
-pub(super) fn propensities(lists: &DualLists, logits: &Logits, counts: &Counts, per_user: bool) -> Propensities {
+pub(super) fn propensities(
+    lists: &DualLists,
+    logits: &Logits,
+    counts: &Counts,
+    per_user: bool,
+) -> Result<Propensities> {
     let positions = lists.positions;
     let mut by_group = ratios(lists, &logits.best);
     let shares = group_weights(counts, per_user);
@@ -17,7 +23,7 @@ pub(super) fn propensities(lists: &DualLists, logits: &Logits, counts: &Counts, 
     let most = population.iter().flatten().fold(0.0_f64, |most, &theta| most.max(theta));
     population.iter_mut().flatten().for_each(|theta| *theta /= most);
     by_group.iter_mut().flatten().for_each(|theta| *theta /= most);
-    let evidence = Evidence::of_positions(counts);
+    let evidence = Evidence::of_positions(counts)?;
     let mut notes = notes(lists, &population, per_user);
     let average = |logits: &[f32]| averages(&ratios(lists, logits), &shares, positions);
     notes.extend(drift_note(&average(&logits.earlier), &average(&logits.last), &evidence.clicks));
@@ -33,9 +39,9 @@ pub(super) fn propensities(lists: &DualLists, logits: &Logits, counts: &Counts, 
         let value = |(slot, theta): (usize, &Option<f64>)| theta.unwrap_or(propensities.population[slot % positions]);
         propensities.by_user = by_group.iter().enumerate().map(value).collect();
         propensities.users = counts.users.clone();
-        propensities.details.by_user = Evidence::of_users(counts);
+        propensities.details.by_user = Evidence::of_users(counts)?;
     }
-    propensities
+    Ok(propensities)
 }
 
 /// `θ(g,k)/θ(g,1) = e^(b(g,k) − b(g,1))` for each slot; none where it was not seen, or the group's first position was not.

@@ -1,0 +1,114 @@
+//! Are counts that were read whole? Cells and sessions enter, totals or the first thing that is wrong leave.
+
+use std::path::Path;
+
+use super::model::{Cell, SessionCount};
+use super::tables::{NumberedIds, TablePaths};
+use super::view::Totals;
+use crate::error::Place;
+use crate::{Error, Result};
+
+/// Looks at counts in order, in any number of parts of whole queries.
+pub(super) struct Checks<'a> {
+    tables: &'a TablePaths,
+    ids: &'a NumberedIds,
+    totals: Totals,
+    session_rows: u64,
+    last_cell: Option<Cell>,
+    last_session: Option<SessionCount>,
+    /// The first of each kind; the kinds in the order in which they are told.
+    found: [Option<Error>; 5],
+}
+
+impl<'a> Checks<'a> {
+    pub fn new(tables: &'a TablePaths, ids: &'a NumberedIds) -> Self {
+        let found = [const { None }; 5];
+        let totals = Totals {
+            queries: ids.queries.len() as u64,
+            docs: ids.docs.len() as u64,
+            users: ids.users.len() as u64,
+            ..Totals::default()
+        };
+        Checks { tables, ids, totals, session_rows: 0, last_cell: None, last_session: None, found }
+    }
+
+    /// The next cells, and the sessions of their queries.
+    pub fn add(&mut self, cells: &[Cell], sessions: &[SessionCount]) {
+        for (row, cell) in (self.totals.cells + 1..).zip(cells) {
+            self.check_cell(row, cell);
+            self.last_cell = Some(*cell);
+        }
+        for (row, count) in (self.session_rows + 1..).zip(sessions) {
+            self.check_session(row, count);
+            self.totals.sessions += count.sessions;
+            self.last_session = Some(*count);
+        }
+        if self.found[4].is_none() {
+            self.found[4] = self.too_few_sessions(cells, sessions);
+        }
+        self.totals.add_cells(cells);
+        self.session_rows += sessions.len() as u64;
+    }
+
+    /// What there is of everything, if nothing is wrong.
+    pub fn finish(self) -> Result<Totals> {
+        match self.found.into_iter().flatten().next() {
+            Some(error) => Err(error),
+            None => Ok(self.totals),
+        }
+    }
+
+    fn check_cell(&mut self, row: u64, cell: &Cell) {
+        let key = |cell: &Cell| (cell.query, cell.doc, cell.position, cell.user);
+        if self.last_cell.is_some_and(|last| key(&last) >= key(cell)) {
+            self.note(0, || not_after(&self.tables.cells, row, "query, doc, position, user"));
+        }
+        let Cell { clicks, impressions, .. } = *cell;
+        if clicks > impressions || impressions == 0 {
+            let finding =
+                || format!("has {clicks} clicks of {impressions} impressions, but a click needs an impression");
+            self.note(1, || Place::row(&self.tables.cells, row).error(finding()));
+        }
+    }
+
+    fn check_session(&mut self, row: u64, count: &SessionCount) {
+        let key = |count: &SessionCount| (count.query, count.user);
+        if self.last_session.is_some_and(|last| key(&last) >= key(count)) {
+            self.note(2, || not_after(&self.tables.sessions, row, "query, user"));
+        }
+        if count.sessions == 0 {
+            let finding = "sessions is 0, but counts of sessions start at 1";
+            self.note(3, || Place::row(&self.tables.sessions, row).error(finding));
+        }
+    }
+
+    fn note(&mut self, kind: usize, error: impl FnOnce() -> Error) {
+        if self.found[kind].is_none() {
+            self.found[kind] = Some(error());
+        }
+    }
+
+    fn too_few_sessions(&self, cells: &[Cell], sessions: &[SessionCount]) -> Option<Error> {
+        let of = |cell: &Cell| {
+            let found = sessions.binary_search_by_key(&(cell.query, cell.user), |count| (count.query, count.user));
+            found.map_or(0, |at| sessions[at].sessions)
+        };
+        let cell = cells.iter().find(|cell| of(cell) < cell.impressions)?;
+        let (query, user) = (self.ids.queries.name(cell.query as usize), self.ids.users.name(cell.user as usize));
+        Some(Error::input(
+            &self.tables.sessions,
+            format!(
+                "has {} sessions of query '{query}' by user '{user}', but a cell of theirs has {} impressions; count the \
+                 log again",
+                of(cell),
+                cell.impressions
+            ),
+        ))
+    }
+}
+
+/// Each row must come after the one before it.
+fn not_after(path: &Path, row: u64, by: &str) -> Error {
+    let finding = format!("does not come after the row before it, but rows are sorted by {by}, each once");
+    Place::row(path, row).error(finding)
+}

@@ -1,0 +1,527 @@
+//! Counts that do not fit into memory: a folder of counts enters, blocks of a compact temporary file leave.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::path::Path;
+
+use super::checks::Checks;
+use super::folder::{CELLS, Meta};
+use super::model::{Cell, Counts, SessionCount};
+use super::tables::{NewIds, NumberedIds, Renumber, TablePaths, read_cells, read_patterns, read_sessions};
+use super::view::{BLOCK, Block, CountsView, Totals};
+use crate::files::table::TableReader;
+use crate::files::varint::{put, take, take_u32};
+use crate::files::{Room, Spool};
+use crate::ids::Ids;
+use crate::memory::Memory;
+use crate::{Error, Result};
+
+/// What work makes of counts, as far as memory is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Sums over cells.
+    Cells,
+    /// Also the observations that estimation of examination goes over again and again.
+    Estimation,
+}
+
+impl Need {
+    /// Bytes that a cell takes: 32 as it is with its sessions' 8 at most, and for estimation 20 as an observation of a
+    /// user, 20 of a cluster, 40 while evidence about users is sorted.
+    fn bytes_per_cell(self) -> u64 {
+        match self {
+            Need::Cells => 40,
+            Need::Estimation => 120,
+        }
+    }
+
+    /// Bytes that so many cells take.
+    pub(super) fn of_cells(self, cells: u64) -> u64 {
+        cells * self.bytes_per_cell()
+    }
+
+    fn bytes(self, folder: &Path) -> Result<u64> {
+        Meta::read(folder)?;
+        let cells = TableReader::open_as(&TablePaths::new(folder).cells, CELLS)?.row_count();
+        Ok(self.of_cells(cells as u64))
+    }
+}
+
+/// Opens a folder of counts: in memory where they fit with what is made of them, on disk otherwise.
+pub fn open_counts(folder: &Path, room: &Room, need: Need) -> Result<Box<dyn CountsView>> {
+    match room.holds(need.bytes(folder)?) {
+        true => Ok(Box::new(Counts::read(folder)?)),
+        false => Ok(Box::new(StoredCounts::open(folder, room)?)),
+    }
+}
+
+/// Reads a folder of counts into memory; it is an error if they do not fit.
+pub fn held_counts(folder: &Path, room: &Room, need: Need) -> Result<Counts> {
+    let bytes = need.bytes(folder)?;
+    match room.holds(bytes) {
+        true => Counts::read(folder),
+        false => Err(Error::input(
+            folder,
+            format!(
+                "takes about {} of memory here, but --memory is {}; raise it, or use a method that reads counts in parts",
+                Memory::new(bytes),
+                room.memory()
+            ),
+        )),
+    }
+}
+
+/// Counts in a temporary file without a name.
+pub struct StoredCounts {
+    ids: NumberedIds,
+    numbers: Renumber,
+    totals: Totals,
+    sessions_per_query: Vec<u64>,
+    sessions_per_user: Vec<u64>,
+    blocks: Vec<StoredBlock>,
+    spool: Spool,
+    room: Room,
+}
+
+/// A block and where its bytes are.
+#[derive(Debug, Clone)]
+struct StoredBlock {
+    block: Block,
+    cells: Range<u64>,
+    sessions: Range<u64>,
+}
+
+impl StoredCounts {
+    /// Reads a folder of counts once, checks that they are whole, and keeps them in the room's folder.
+    pub fn open(folder: &Path, room: &Room) -> Result<Self> {
+        let meta = Meta::read(folder)?;
+        let tables = TablePaths::new(folder);
+        let (mut ids, mut writer) = (NewIds::default(), BlockWriter::new(room.spool()?));
+        read_cells(&tables.cells, &mut ids, |cell| writer.cell(cell))?;
+        writer.end_cells()?;
+        read_sessions(&tables.sessions, &mut ids, |count| writer.session(count))?;
+        writer.end_sessions()?;
+        let mut of_patterns = meta.patterns.then_some(0);
+        if let Some(sum) = &mut of_patterns {
+            read_patterns(&tables.patterns, &mut ids, |_, _, sessions| *sum += sessions)?;
+        }
+        let (ids, numbers) = ids.into_sorted();
+        let mut counts = StoredCounts {
+            sessions_per_query: vec![0; ids.queries.len()],
+            sessions_per_user: vec![0; ids.users.len()],
+            totals: Totals::default(),
+            ids,
+            numbers,
+            blocks: writer.blocks,
+            spool: writer.spool,
+            room: room.clone(),
+        };
+        counts.check(&tables)?;
+        meta.check(folder, &counts.totals, of_patterns)?;
+        Ok(counts)
+    }
+
+    /// Goes over the blocks once, for all that needs the ids' final numbers.
+    fn check(&mut self, tables: &TablePaths) -> Result<()> {
+        let mut checks = Checks::new(tables, &self.ids);
+        let (mut per_query, mut per_user) = (vec![0; self.ids.queries.len()], vec![0; self.ids.users.len()]);
+        (self as &dyn CountsView).for_each_block(|cells, sessions| {
+            checks.add(cells, sessions);
+            for count in sessions {
+                per_query[count.query as usize] += count.sessions;
+                per_user[count.user as usize] += count.sessions;
+            }
+        })?;
+        self.totals = checks.finish()?;
+        (self.sessions_per_query, self.sessions_per_user) = (per_query, per_user);
+        Ok(())
+    }
+}
+
+impl CountsView for StoredCounts {
+    fn queries(&self) -> &Ids {
+        &self.ids.queries
+    }
+
+    fn docs(&self) -> &Ids {
+        &self.ids.docs
+    }
+
+    fn users(&self) -> &Ids {
+        &self.ids.users
+    }
+
+    fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    fn sessions_per_query(&self) -> Vec<u64> {
+        self.sessions_per_query.clone()
+    }
+
+    fn sessions_per_user(&self) -> Vec<u64> {
+        self.sessions_per_user.clone()
+    }
+
+    fn blocks(&self) -> Vec<Block> {
+        self.blocks.iter().map(|stored| stored.block.clone()).collect()
+    }
+
+    fn cells(&self, block: &Block) -> Result<Cow<'_, [Cell]>> {
+        let bytes = self.spool.range(self.blocks[block.index].cells.clone())?;
+        let mut cells = decode_cells(&bytes, block.cells.len()).ok_or_else(|| self.spool.damaged())?;
+        cells.iter_mut().for_each(|cell| self.numbers.renumber_cell(cell));
+        Ok(Cow::Owned(cells))
+    }
+
+    fn sessions(&self, block: &Block) -> Result<Cow<'_, [SessionCount]>> {
+        let bytes = self.spool.range(self.blocks[block.index].sessions.clone())?;
+        let mut sessions = decode_sessions(&bytes, block.sessions.len()).ok_or_else(|| self.spool.damaged())?;
+        sessions.iter_mut().for_each(|count| self.numbers.renumber_session(count));
+        Ok(Cow::Owned(sessions))
+    }
+
+    fn room(&self) -> Option<&Room> {
+        Some(&self.room)
+    }
+}
+
+/// Cuts rows into blocks: first all cells, then all sessions.
+struct BlockWriter {
+    spool: Spool,
+    blocks: Vec<StoredBlock>,
+    /// The last query of each block.
+    last_queries: Vec<u32>,
+    bytes: Vec<u8>,
+    rows: Range<usize>,
+    last_cell: Option<Cell>,
+    last_session: Option<SessionCount>,
+    /// The block whose sessions come.
+    at: usize,
+}
+
+impl BlockWriter {
+    fn new(spool: Spool) -> Self {
+        BlockWriter {
+            spool,
+            blocks: Vec::new(),
+            last_queries: Vec::new(),
+            bytes: Vec::new(),
+            rows: 0..0,
+            last_cell: None,
+            last_session: None,
+            at: 0,
+        }
+    }
+
+    fn cell(&mut self, cell: Cell) -> Result<()> {
+        if self.rows.len() >= BLOCK && self.last_cell.is_some_and(|last| last.query != cell.query) {
+            self.end_cells()?;
+        }
+        encode_cell(&mut self.bytes, self.last_cell.filter(|_| !self.rows.is_empty()), &cell);
+        self.rows.end += 1;
+        self.last_cell = Some(cell);
+        Ok(())
+    }
+
+    /// Ends a block, if there are cells in it.
+    fn end_cells(&mut self) -> Result<()> {
+        let Some(last) = self.last_cell.filter(|_| !self.rows.is_empty()) else { return Ok(()) };
+        let block = Block { index: self.blocks.len(), cells: self.rows.clone(), sessions: 0..0 };
+        self.blocks.push(StoredBlock { block, cells: self.spool.append_range(&self.bytes)?, sessions: 0..0 });
+        self.last_queries.push(last.query);
+        self.bytes.clear();
+        self.rows = self.rows.end..self.rows.end;
+        Ok(())
+    }
+
+    /// Sessions of a block end with those of its last query; all that are left belong to the last block.
+    fn session(&mut self, count: SessionCount) -> Result<()> {
+        if let Some(last) = self.last_session {
+            let is_next = last.query != count.query && self.last_queries.get(self.at) == Some(&last.query);
+            if is_next && self.at + 1 < self.blocks.len() {
+                self.end_block_sessions()?;
+            }
+        } else {
+            self.rows = 0..0;
+        }
+        let before = self.last_session.filter(|_| !self.rows.is_empty());
+        encode_session(&mut self.bytes, before, &count);
+        self.rows.end += 1;
+        self.last_session = Some(count);
+        Ok(())
+    }
+
+    fn end_block_sessions(&mut self) -> Result<()> {
+        if self.blocks.is_empty() {
+            let block = Block { index: 0, cells: 0..0, sessions: 0..0 };
+            self.blocks.push(StoredBlock { block, cells: 0..0, sessions: 0..0 });
+        }
+        let stored = &mut self.blocks[self.at];
+        stored.block.sessions = self.rows.clone();
+        stored.sessions = self.spool.append_range(&self.bytes)?;
+        self.bytes.clear();
+        self.rows = self.rows.end..self.rows.end;
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Ends the last block; those that no session is left for have none.
+    fn end_sessions(&mut self) -> Result<()> {
+        if self.last_session.is_none() {
+            self.rows = 0..0;
+        }
+        while self.at < self.blocks.len() || (self.at == 0 && self.last_session.is_some()) {
+            self.end_block_sessions()?;
+        }
+        Ok(())
+    }
+}
+
+/// A cell as the differences to the one before it in its block: mostly five to seven bytes.
+fn encode_cell(out: &mut Vec<u8>, last: Option<Cell>, cell: &Cell) {
+    let last = last.unwrap_or(NO_CELL);
+    put(out, u64::from(zigzag(last.query, cell.query)));
+    put(out, u64::from(zigzag(last.doc, cell.doc)));
+    put(out, u64::from(cell.position));
+    put(out, u64::from(zigzag(last.user, cell.user)));
+    put(out, cell.impressions);
+    put(out, cell.clicks);
+}
+
+const NO_CELL: Cell = Cell { query: 0, doc: 0, position: 0, user: 0, impressions: 0, clicks: 0 };
+
+fn decode_cells(mut bytes: &[u8], count: usize) -> Option<Vec<Cell>> {
+    let (mut cells, mut last) = (Vec::with_capacity(count), NO_CELL);
+    for _ in 0..count {
+        last = Cell {
+            query: unzigzag(last.query, take_u32(&mut bytes)?),
+            doc: unzigzag(last.doc, take_u32(&mut bytes)?),
+            position: take_u32(&mut bytes)?,
+            user: unzigzag(last.user, take_u32(&mut bytes)?),
+            impressions: take(&mut bytes)?,
+            clicks: take(&mut bytes)?,
+        };
+        cells.push(last);
+    }
+    Some(cells)
+}
+
+fn encode_session(out: &mut Vec<u8>, last: Option<SessionCount>, count: &SessionCount) {
+    let (query, user) = last.map_or((0, 0), |last| (last.query, last.user));
+    put(out, u64::from(zigzag(query, count.query)));
+    put(out, u64::from(zigzag(user, count.user)));
+    put(out, count.sessions);
+}
+
+fn decode_sessions(mut bytes: &[u8], count: usize) -> Option<Vec<SessionCount>> {
+    let (mut sessions, mut query, mut user) = (Vec::with_capacity(count), 0, 0);
+    for _ in 0..count {
+        query = unzigzag(query, take_u32(&mut bytes)?);
+        user = unzigzag(user, take_u32(&mut bytes)?);
+        sessions.push(SessionCount { query, user, sessions: take(&mut bytes)? });
+    }
+    Some(sessions)
+}
+
+/// The way from one number to another; short ways in either direction are small numbers.
+fn zigzag(from: u32, to: u32) -> u32 {
+    let step = to.wrapping_sub(from) as i32;
+    ((step << 1) ^ (step >> 31)) as u32
+}
+
+fn unzigzag(from: u32, step: u32) -> u32 {
+    from.wrapping_add((step >> 1) ^ (step & 1).wrapping_neg())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::path::Path;
+
+    use proptest::prelude::*;
+    use rand::RngExt;
+
+    use super::*;
+    use crate::counts::{Pattern, Patterns, Shown};
+    use crate::ids::Texts;
+    use crate::random::stream;
+
+    /// As little memory as there can be.
+    fn little() -> Room {
+        Room::new(Memory::new(1 << 20))
+    }
+
+    /// The same counts on disk.
+    pub(crate) fn stored(counts: &Counts) -> StoredCounts {
+        let folder = tempfile::tempdir().unwrap();
+        counts.write(&folder.path().join("counts")).unwrap();
+        StoredCounts::open(&folder.path().join("counts"), &little()).unwrap()
+    }
+
+    /// What `work` makes of the counts in memory and on disk, on one and on two threads.
+    pub(crate) fn everywhere<T: Send>(counts: &Counts, work: impl Fn(&dyn CountsView) -> T + Sync) -> Vec<T> {
+        let stored = stored(counts);
+        let on = |threads: usize, counts: &dyn CountsView| {
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| work(counts))
+        };
+        vec![on(1, counts), on(2, counts), on(1, &stored), on(2, &stored)]
+    }
+
+    /// That all are the same.
+    pub(crate) fn assert_same<T: PartialEq + std::fmt::Debug>(found: &[T]) {
+        found.windows(2).for_each(|two| assert_eq!(two[0], two[1]));
+    }
+
+    fn texts(count: usize) -> Ids {
+        let mut texts = Texts::default();
+        (0..count).for_each(|index| texts.push(&format!("ü {:04}", index)));
+        Ids::Texts(texts)
+    }
+
+    /// Counts of `queries` queries with up to 60 cells each, of all kinds of numbers; every id stands in them.
+    fn drawn(queries: u32, text: bool, seed: u64) -> Counts {
+        let mut random = stream(seed, "test", 0);
+        let mut counts = Counts::default();
+        let most = 40;
+        for query in 0..queries {
+            let mut draw = |below: u32| random.random_range(0..below);
+            let mut cells: Vec<Cell> = (0..1 + draw(60))
+                .map(|_| {
+                    let impressions = 1 + (1 << draw(40)) / 3;
+                    let clicks = impressions.min(u64::from(draw(5)));
+                    Cell { query, doc: draw(most), position: 1 + draw(12), user: draw(most), impressions, clicks }
+                })
+                .collect();
+            cells.push(Cell { query, doc: query % most, position: 1, user: query % most, impressions: 1, clicks: 0 });
+            cells.sort();
+            cells.dedup_by_key(|cell| (cell.query, cell.doc, cell.position, cell.user));
+            for user in 0..most {
+                let seen = cells.iter().filter(|cell| cell.user == user).map(|cell| cell.impressions).max();
+                // Some sessions without a cell, too.
+                if let Some(sessions) = seen.or((draw(50) == 0).then_some(0)) {
+                    let sessions = sessions.max(1) + u64::from(draw(3));
+                    counts.sessions.push(SessionCount { query, user, sessions });
+                }
+            }
+            counts.cells.extend(cells);
+        }
+        let ids = |count: u32| if text { texts(count as usize) } else { Ids::numbered(count as usize) };
+        let used = |value: fn(&Cell) -> u32| counts.cells.iter().map(value).max().unwrap_or(0) + 1;
+        let users = counts.sessions.iter().map(|count| count.user).max().unwrap_or(0) + 1;
+        Counts { queries: ids(queries), docs: ids(used(|cell| cell.doc)), users: ids(users), ..counts }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn any_counts_are_the_same_on_disk(queries in 41u32..120, text: bool, seed: u64) {
+            let counts = drawn(queries, text, seed);
+            let stored = stored(&counts);
+            // Ids that stand nowhere are not in the folder: the numbers of the others would differ.
+            prop_assume!(stored.docs().len() == counts.docs.len() && stored.users().len() == counts.users.len());
+            let held: &dyn CountsView = &counts;
+            prop_assert_eq!((stored.queries(), stored.docs(), stored.users()), (held.queries(), held.docs(), held.users()));
+            prop_assert_eq!(stored.totals(), held.totals());
+            prop_assert_eq!(stored.sessions_per_query(), held.sessions_per_query());
+            prop_assert_eq!(stored.sessions_per_user(), held.sessions_per_user());
+            prop_assert_eq!(stored.blocks(), held.blocks());
+            prop_assert!(stored.blocks().len() > 2);
+            for block in stored.blocks() {
+                prop_assert_eq!(stored.cells(&block).unwrap(), held.cells(&block).unwrap());
+                prop_assert_eq!(stored.sessions(&block).unwrap(), held.sessions(&block).unwrap());
+            }
+        }
+
+        #[test]
+        fn other_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..100), count in 0usize..40) {
+            let _ = (decode_cells(&bytes, count), decode_sessions(&bytes, count));
+        }
+    }
+
+    /// What both ways of reading say about a folder that `damage` was done to.
+    fn refused(counts: &Counts, damage: impl Fn(&Path)) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("counts");
+        counts.write(&path).unwrap();
+        damage(&path);
+        let held = Counts::read(&path).unwrap_err().to_string();
+        assert_eq!(StoredCounts::open(&path, &little()).err().unwrap().to_string(), held);
+        assert_eq!(open_counts(&path, &little(), Need::Cells).err().unwrap().to_string(), held);
+        held
+    }
+
+    #[test]
+    fn counts_that_are_not_whole_are_refused_alike() {
+        let good = drawn(60, false, 3);
+        for at in [1, 300, good.cells.len() - 1] {
+            let mut bad = good.clone();
+            bad.cells.swap(at - 1, at);
+            assert!(refused(&bad, |_| ()).contains("rows are sorted by query, doc, position, user, each once"));
+            // A fault of another kind before it is told after it.
+            bad.cells[0].clicks = bad.cells[0].impressions + 1;
+            assert!(refused(&bad, |_| ()).contains("rows are sorted by query"));
+            let mut bad = good.clone();
+            bad.cells[at].clicks = bad.cells[at].impressions + 1;
+            assert!(refused(&bad, |_| ()).contains(&format!("row {}: has ", at + 1)));
+            let mut bad = good.clone();
+            bad.cells[at].impressions = 1 << 50;
+            assert!(refused(&bad, |_| ()).contains("but a cell of theirs has 1125899906842624 impressions"));
+        }
+        for at in [1, 200, good.sessions.len() - 1] {
+            let mut bad = good.clone();
+            bad.sessions.swap(at - 1, at);
+            assert!(refused(&bad, |_| ()).contains("rows are sorted by query, user, each once"));
+            let mut bad = good.clone();
+            bad.sessions[at].sessions = 0;
+            assert!(refused(&bad, |_| ()).contains(&format!("row {}: sessions is 0", at + 1)));
+            let mut bad = good.clone();
+            bad.sessions.truncate(at);
+            assert!(refused(&bad, |_| ()).contains("has 0 sessions of query"));
+        }
+    }
+
+    #[test]
+    fn folders_that_are_not_whole_are_refused_alike() {
+        let mut good = drawn(20, true, 5);
+        let edit = |name: &'static str, edit: &dyn Fn(Vec<u8>) -> Vec<u8>| {
+            refused(&good, |folder| {
+                let path = folder.join(name);
+                std::fs::write(&path, edit(std::fs::read(&path).unwrap())).unwrap();
+            })
+        };
+        for name in ["cells.parquet", "sessions.parquet", "meta.json"] {
+            edit(name, &|bytes| bytes[..bytes.len() / 2].to_vec());
+            edit(name, &|_| Vec::new());
+            refused(&good, |folder| std::fs::remove_file(folder.join(name)).unwrap());
+        }
+        let meta = |from: &str, to: &str| {
+            let (from, to) = (from.to_string(), to.to_string());
+            edit("meta.json", &move |bytes| String::from_utf8(bytes).unwrap().replacen(&from, &to, 1).into_bytes())
+        };
+        assert!(meta("\"clicks\": ", "\"clicks\": 1").contains("meta.json says clicks 1"));
+        assert!(meta("\"docs\": ", "\"docs\": 7").contains("meta.json says docs 7"));
+        assert!(meta("\"version\": 1", "\"version\": 9").contains("version 9"));
+        let shown = vec![Shown { position: 1, doc: 0, click: false }];
+        let patterns = vec![Pattern { query: 0, shown: 0..1, sessions: 1 }];
+        good.patterns = Some(Patterns { patterns, shown });
+        assert!(refused(&good, |_| ()).contains("patterns.parquet: has 1 sessions, but sessions.parquet has"));
+    }
+
+    #[test]
+    fn what_fits_is_held_and_what_does_not_is_refused_or_stored() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("counts");
+        drawn(100, false, 1).write(&path).unwrap();
+        let plenty = Room::new(Memory::new(1 << 30));
+        // About 3,000 cells: 40 bytes each are less than 1 MiB, and 120 too.
+        let least = Room::new(Memory::new(1000));
+        assert!(open_counts(&path, &plenty, Need::Estimation).unwrap().room().is_none());
+        assert!(open_counts(&path, &least, Need::Cells).unwrap().room().is_some());
+        assert!(held_counts(&path, &plenty, Need::Estimation).is_ok());
+        let message = held_counts(&path, &least, Need::Estimation).unwrap_err().to_string();
+        assert!(message.contains("but --memory is 1000B; raise it, or use a method"), "{message}");
+        let missing = folder.path().join("missing");
+        let message = StoredCounts::open(&path, &least.temporary(&missing)).err().unwrap().to_string();
+        assert_eq!(message, format!("{}: no such folder for temporary files; create it first", missing.display()));
+    }
+}
