@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times truerank beside a peer in the same run, and prints the ratios as a Markdown table.
 
-    python benches/side_by_side.py [--quick] [reading simulating counting text weights em mlp training]
+    python benches/side_by_side.py [--quick] [--data FOLDER] [SUBJECT …]
 """
 
 import argparse
@@ -14,9 +14,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
-SUBJECTS = ["reading", "simulating", "weights", "counting", "text", "em", "mlp", "training"]
+from environments import environment
+
+ROOT = Path(__file__).resolve().parent.parent
+SUBJECTS = ["reading", "simulating", "weights", "counting", "text", "em", "mlp", "training", "pipeline", "clax"]
+SUBJECTS += ["large", "scaling"]
 MODULES = ["numpy", "pandas", "sklearn", "pyarrow", "duckdb", "polars", "torch"]
 
 
@@ -25,7 +27,9 @@ def parse_arguments():
     parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=f"of {', '.join(SUBJECTS)} [default: all]")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that all rows work; no numbers to keep")
     parser.add_argument("--threads", type=int, default=2, help="threads for everyone [default: 2]")
-    parser.add_argument("--repeats", type=int, help="times that both are run in turn [default: 7, quick: 2]")
+    turns = "times that both are run in turn [default: 7; large, clax: 3; scaling: 5; quick: 2 or 1]"
+    parser.add_argument("--repeats", type=int, help=turns)
+    parser.add_argument("--data", type=Path, help="keep the log of `large` and `scaling` here [default: made anew]")
     parser.add_argument("--no-build", action="store_true", help="use the release binaries as they are")
     arguments = parser.parse_args()
     unknown = set(arguments.subjects) - set(SUBJECTS)
@@ -38,16 +42,9 @@ def enter_environment():
     """Starts again in a private virtual environment unless this interpreter has all peers."""
     if all(importlib.util.find_spec(module) for module in MODULES):
         return
-    environment, wanted = ROOT / ".venv-bench", HERE / "requirements.txt"
-    python, stamp = environment / "bin/python", environment / "requirements.txt"
-    if Path(sys.prefix) == environment:
-        sys.exit(f"error: {environment} lacks packages; remove it and run again")
-    if not stamp.exists() or stamp.read_text() != wanted.read_text():
-        print(f"setting up {environment.name} …", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", "--clear", environment], check=True)
-        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"]
-        subprocess.run([*install, "-r", wanted], check=True)
-        stamp.write_text(wanted.read_text())
+    if Path(sys.prefix) == ROOT / ".venv-bench":
+        sys.exit(f"error: {sys.prefix} lacks packages; remove it and run again")
+    python = environment(".venv-bench", "requirements.txt")
     os.execv(python, [str(python), *sys.argv])
 
 
@@ -63,6 +60,13 @@ def build():
     subprocess.run(command, cwd=ROOT, check=True)
 
 
+def measure(setup, module):
+    """What a subject measured; rows of two sides are run in turn here, other subjects take turns themselves."""
+    if hasattr(module, "results"):
+        return module.results(setup)
+    return [setup.measure(row) for row in module.rows(setup)]
+
+
 def main():
     arguments = parse_arguments()
     enter_environment()
@@ -73,12 +77,13 @@ def main():
 
     subjects = [subject for subject in SUBJECTS if subject in (arguments.subjects or SUBJECTS)]
     with tempfile.TemporaryDirectory(prefix="truerank-bench-") as folder:
-        setup = Setup(Path(folder), ROOT, arguments.quick, arguments.threads, arguments.repeats)
+        folder = Path(folder)
+        data = (arguments.data or folder / "data").resolve()
+        setup = Setup(folder, ROOT, data, arguments.quick, arguments.threads, arguments.repeats)
         results = []
         for subject in subjects:
             print(f"{subject} …", file=sys.stderr)
-            module = importlib.import_module(f"rows.{subject}")
-            results += [setup.measure(row) for row in module.rows(setup)]
+            results += measure(setup, importlib.import_module(f"rows.{subject}"))
     day = datetime.date.today().isoformat()
     print_table(results, f"{day}, {os.cpu_count()} cores, {arguments.threads} threads", arguments.quick, setup.remarks)
 

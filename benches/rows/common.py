@@ -13,17 +13,26 @@ from typing import Callable
 
 @dataclass
 class Row:
-    """One line of the table: two callables that return seconds."""
+    """One line of the table: two callables that return seconds, unless the subject takes turns itself."""
 
     work: str
     peer: str
     target: str
-    ours: Callable[[], float]
-    theirs: Callable[[], float]
+    ours: Callable[[], float] | None = None
+    theirs: Callable[[], float] | None = None
 
 
 class AtLeast(float):
     """The seconds of a peer that was stopped before it was done."""
+
+
+class Failed(float):
+    """In place of seconds: why there are none."""
+
+    def __new__(cls, reason):
+        failed = super().__new__(cls, "nan")
+        failed.reason = reason
+        return failed
 
 
 @dataclass
@@ -40,6 +49,7 @@ class Result:
 class Setup:
     folder: Path
     root: Path
+    data: Path
     quick: bool
     threads: int
     repeats: int | None
@@ -47,6 +57,10 @@ class Setup:
 
     def pick(self, full, quick):
         return quick if self.quick else full
+
+    def turns(self):
+        """How often subjects with long turns run each side."""
+        return self.repeats or self.pick(3, 1)
 
     def run(self, *command):
         """What a command prints."""
@@ -87,6 +101,24 @@ def spell(duration):
     return f"{duration * 1000:.1f} ms" if duration < 1 else f"{duration:.2f} s"
 
 
+def cells(result):
+    """One line of the table."""
+    ours, theirs = summary(result.ours), summary(result.theirs)
+    told = [result.row.work, result.row.peer, ours, theirs]
+    if any(isinstance(time, Failed) for time in [*result.ours, *result.theirs]):
+        return [*told, "–", "", result.row.target]
+    ratios, bound = result.ratios(), "≥ " if theirs.startswith("≥") else ""
+    spread = f"{min(ratios):.2f}–{max(ratios):.2f}"
+    return [*told, f"{bound}{statistics.median(ratios):.2f}", spread, result.row.target]
+
+
+def summary(times):
+    """The median, or why there is none."""
+    failed = [time.reason for time in times if isinstance(time, Failed)]
+    bound = "≥ " if any(isinstance(time, AtLeast) for time in times) else ""
+    return failed[0] if failed else bound + spell(statistics.median(times))
+
+
 def print_table(results, circumstances, quick, remarks=()):
     """The ratio is the peer's time over ours: above 1 we are faster."""
     print(f"Measured {circumstances}; ratio = the peer's time / ours, median of the turns (least–most).")
@@ -96,11 +128,6 @@ def print_table(results, circumstances, quick, remarks=()):
     print("| work | peer | ours | peer's | ratio | spread | target |")
     print("|---|---|---|---|---|---|---|")
     for result in results:
-        ratios, row = result.ratios(), result.row
-        bound = "≥ " if any(isinstance(time, AtLeast) for time in result.theirs) else ""
-        ours, theirs = (spell(statistics.median(times)) for times in (result.ours, result.theirs))
-        spread = f"{min(ratios):.2f}–{max(ratios):.2f}"
-        cells = [row.work, row.peer, ours, bound + theirs, f"{bound}{statistics.median(ratios):.2f}", spread, row.target]
-        print(f"| {' | '.join(cells)} |")
+        print(f"| {' | '.join(cells(result))} |")
     for remark in remarks:
         print(f"\n{remark}")

@@ -13,14 +13,12 @@ NOISE = 0.1
 
 
 class Protocol:
-    """Users, traffic and lists of the protocol."""
+    """Users, traffic and lists of the protocol: the grades and documents that each query shows, from the top."""
 
-    def __init__(self, queries, sessions, random):
-        self.random = random
-        grades = random.choice(5, size=(queries, LENGTH), p=GRADES)
-        self.relevance = NOISE + (1 - NOISE) * grades / 4
-        self.docs = np.arange(queries * LENGTH).reshape(queries, LENGTH)
-        self.positions = np.arange(1, LENGTH + 1)
+    def __init__(self, grades, docs, sessions, random):
+        self.random, self.docs = random, docs
+        self.relevance = [NOISE + (1 - NOISE) * of_query / 4 for of_query in grades]
+        self.positions = np.arange(1, LENGTH + 1, dtype=np.int32)
         self.theta = np.array([self.positions**-eta for eta in map(float, ETAS)])
         shares = 1.25 ** -np.arange(len(ETAS))
         self.sessions = np.round(sessions * shares / shares.sum()).astype(int)
@@ -47,34 +45,38 @@ def session_by_session(protocol, path):
     for user, of_user in protocol.visits():
         theta = protocol.theta[user]
         for query in of_user:
-            examined = random.random(LENGTH) < theta
-            relevant = random.random(LENGTH) < protocol.relevance[query]
+            relevance = protocol.relevance[query]
+            examined = random.random(len(relevance)) < theta[: len(relevance)]
+            relevant = random.random(len(relevance)) < relevance
             users.append(user)
             queries.append(query)
             docs.append(protocol.docs[query])
             clicks.append(examined & relevant)
-    write(np.array(users), np.array(queries), np.concatenate(docs), np.concatenate(clicks), protocol.positions, path)
+    lengths = np.array([len(shown) for shown in docs])
+    positions = 1 + np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    write(np.array(users), np.array(queries), np.concatenate(docs), np.concatenate(clicks), positions, lengths, path)
 
 
 def all_at_once(protocol, path):
-    """The same with one array per column."""
-    visits = list(protocol.visits())
+    """The same with one array per column, for lists of the same length."""
+    visits, relevance, docs = list(protocol.visits()), np.array(protocol.relevance), np.array(protocol.docs)
     users = np.concatenate([np.full(len(queries), user) for user, queries in visits])
     queries = np.concatenate([queries for _, queries in visits])
     random = protocol.random
     examined = random.random((len(users), LENGTH), dtype=np.float32) < protocol.theta[users]
-    relevant = random.random((len(users), LENGTH), dtype=np.float32) < protocol.relevance[queries]
-    write(users, queries, protocol.docs[queries].ravel(), (examined & relevant).ravel(), protocol.positions, path)
+    relevant = random.random((len(users), LENGTH), dtype=np.float32) < relevance[queries]
+    positions = np.tile(protocol.positions, len(users))
+    write(users, queries, docs[queries].ravel(), (examined & relevant).ravel(), positions, LENGTH, path)
 
 
-def write(users, queries, docs, clicks, positions, path):
+def write(users, queries, docs, clicks, positions, lengths, path):
     sessions = np.arange(1, len(users) + 1)
     columns = {
-        "session": np.repeat(sessions, LENGTH),
-        "user": np.repeat(users, LENGTH),
-        "query": np.repeat(queries, LENGTH),
+        "session": np.repeat(sessions, lengths),
+        "user": np.repeat(users, lengths),
+        "query": np.repeat(queries, lengths),
         "doc": docs,
-        "position": np.tile(positions.astype(np.int32), len(users)),
+        "position": positions.astype(np.int32, copy=False),
         "click": clicks.astype(np.int8),
     }
     pq.write_table(pa.table(columns), path)
@@ -90,15 +92,16 @@ def rows(setup):
     def time_ours():
         return setup.example_seconds("simulate_log", "--sessions", sessions, "--queries", queries, "--output", ours)
 
-    def time_loop():
-        protocol = Protocol(queries, sessions, np.random.default_rng(1))
-        return seconds(lambda: session_by_session(protocol, theirs))
+    def protocol():
+        random = np.random.default_rng(1)
+        docs = np.arange(queries * LENGTH).reshape(queries, LENGTH)
+        return Protocol(random.choice(5, size=docs.shape, p=GRADES), docs, sessions, random)
 
-    def time_arrays():
-        protocol = Protocol(queries, sessions, np.random.default_rng(1))
-        return seconds(lambda: all_at_once(protocol, theirs))
+    def time_peer(simulate):
+        world = protocol()
+        return seconds(lambda: simulate(world, theirs))
 
     return [
-        Row(work, "NumPy, session by session", "≥ 20", time_ours, time_loop),
-        Row(work, "NumPy, one array per column", "", time_ours, time_arrays),
+        Row(work, "NumPy, session by session", "≥ 20", time_ours, lambda: time_peer(session_by_session)),
+        Row(work, "NumPy, one array per column", "", time_ours, lambda: time_peer(all_at_once)),
     ]

@@ -15,16 +15,21 @@ CHECK_EVERY = 10
 
 
 class Part:
-    """One part of a data set as tensors; queries are consecutive rows."""
+    """One part of a data set as tensors; queries are consecutive rows. It learns from grades unless weights are given."""
 
-    def __init__(self, path):
+    def __init__(self, features, grades, sizes, weights=None):
+        self.features, self.grades, self.sizes = features, grades, sizes
+        self.starts = torch.cumsum(sizes, 0) - sizes
+        self.weights = grades / 4 if weights is None else weights
+
+    @classmethod
+    def read(cls, path):
         table = pq.read_table(path).to_pandas()
         names = [name for name in table if re.fullmatch(r"f\d+", name)]
-        self.features = torch.tensor(table[names].to_numpy(np.float32))
-        self.grades = torch.tensor(table["grade"].to_numpy(np.float32))
         starts = np.flatnonzero(table["query"].diff().fillna(1))
-        self.starts = torch.tensor(starts)
-        self.sizes = torch.tensor(np.diff(starts, append=len(table)))
+        features, grades = table[names].to_numpy(np.float32), table["grade"].to_numpy(np.float32)
+        sizes = np.diff(starts, append=len(table))
+        return cls(torch.tensor(features), torch.tensor(grades), torch.tensor(sizes))
 
     def select(self, queries):
         """The rows of some queries, and where each goes in a table with one list per line."""
@@ -50,10 +55,9 @@ def ndcg_at_5(part, scores):
     return torch.where(best > 0, found / best, 0.0).mean().item()
 
 
-def train(train_part, validation, hidden, target, most_steps):
-    """Seconds until the validation value reaches the target, or until the last step."""
+def checks(train_part, validation, hidden, most_steps):
+    """Trains by AdaGrad on batches; every ten steps the network and its validation value."""
     torch.manual_seed(1)
-    start = time.perf_counter()
     model = networks.network(train_part.features.shape[1], hidden)
     adagrad = networks.optimizer(model)
     steps = 0
@@ -61,14 +65,21 @@ def train(train_part, validation, hidden, target, most_steps):
         for queries in torch.randperm(len(train_part.sizes)).split(BATCH):
             rows, places, shape = train_part.select(queries)
             scores = lay_out(model(train_part.features[rows]).squeeze(1), places, shape, -torch.inf)
-            weights = lay_out(train_part.grades[rows] / 4, places, shape, 0.0)
+            weights = lay_out(train_part.weights[rows], places, shape, 0.0)
             networks.step(model, adagrad, scores, weights)
             steps += 1
             if steps % CHECK_EVERY == 0:
                 with torch.no_grad():
                     value = ndcg_at_5(validation, model(validation.features).squeeze(1))
-                if value >= target:
-                    return time.perf_counter() - start
+                yield model, value
+
+
+def train(train_part, validation, hidden, target, most_steps):
+    """Seconds until the validation value reaches the target, or until the last step."""
+    start = time.perf_counter()
+    for _, value in checks(train_part, validation, hidden, most_steps):
+        if value >= target:
+            return time.perf_counter() - start
     return AtLeast(time.perf_counter() - start)
 
 
@@ -76,7 +87,7 @@ def rows(setup):
     torch.set_num_threads(setup.threads)
     folder = setup.folder / "training"
     setup.truerank("generate", "--preset", setup.pick("small", "tiny"), "--format", "parquet", "-o", folder)
-    train_part, validation = Part(folder / "train.parquet"), Part(folder / "vali.parquet")
+    train_part, validation = (Part.read(folder / f"{name}.parquet") for name in ["train", "vali"])
     models = [("linear", 5000), (setup.pick("mlp:512,256,128", "mlp:32,16"), 1000)]
     return [row(setup, model, setup.pick(steps, 100), folder, train_part, validation) for model, steps in models]
 
