@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     completions, convert, count, demo, doctor, evaluate, experiment, export, fit, generate, predict_clicks, propensity,
-    relevance, report, score, simulate, train,
+    relevance, report, score, simulate, sql, train,
 };
 
 /// Learns what people find relevant from what they clicked, for every kind of searcher.
@@ -64,5 +64,6 @@ pub enum Command {
     Experiment(experiment::Experiment),
     Report(report::Report),
     Convert(convert::Convert),
+    Sql(sql::Sql),
     Completions(completions::Completions),
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::Sandbox;
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "demo",
     "doctor",
     "fit",
@@ -21,6 +21,7 @@ const COMMANDS: [&str; 17] = [
     "experiment",
     "report",
     "convert",
+    "sql",
     "completions",
 ];
 

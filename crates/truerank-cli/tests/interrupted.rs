@@ -85,7 +85,7 @@ fn page(session: usize) -> String {
 fn counting_that_is_asked_to_stop_leaves_the_old_counts_and_nothing_else() {
     let sandbox = Sandbox::new();
     let header = "session,user,query,doc,position,click\n";
-    sandbox.write("old.csv", &format!("{header}{}{}", page(1), page(2)));
+    sandbox.write("old.csv", format!("{header}{}{}", page(1), page(2)));
     sandbox.run("count old.csv -o counts");
     let before = sandbox.files();
     let mut command = sandbox.command("count - --format csv --memory 1MiB -o counts --quiet");
@@ -125,11 +125,11 @@ fn a_full_disk_leaves_the_old_counts() {
         return;
     };
     let header = "session,user,query,doc,position,click\n";
-    sandbox.write("old.csv", &format!("{header}{}{}", page(1), page(2)));
+    sandbox.write("old.csv", format!("{header}{}{}", page(1), page(2)));
     sandbox.run("count old.csv -o counts");
     sandbox.run("count old.csv -o disk/counts");
     let pages: String = (0..100_000).map(page).collect();
-    sandbox.write("new.csv", &format!("{header}{pages}"));
+    sandbox.write("new.csv", format!("{header}{pages}"));
     let message = sandbox.fail("count new.csv --memory 1MiB --temporary disk -o counts");
     assert!(message.ends_with(
         "disk: the disk is full of what does not fit into memory; nothing was changed; raise --memory, or name a folder on \

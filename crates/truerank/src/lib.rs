@@ -14,6 +14,7 @@
 //!
 //! [`doctor`] says whether a log is fit to learn from; [`fit`] goes all the way from a log to a ranker.
 //! [`experiment`] puts the stages together as in the paper "Addressing Personalized Bias for Unbiased Learning to Rank".
+//! [`sql`] says how to count in a warehouse; with the feature `spark`, module `spark` counts on a cluster.
 //! The library never prints; long work reports to a [`progress::Progress`].
 
 pub mod counts;
@@ -38,5 +39,8 @@ pub mod ranker;
 pub mod relevance;
 pub mod report;
 pub mod simulate;
+#[cfg(feature = "spark")]
+pub mod spark;
+pub mod sql;
 
 pub use error::{Error, Place, Result};

@@ -134,7 +134,8 @@ fn contradictions_are_told_alike_in_any_memory() {
 #[test]
 fn ids_that_do_not_fit_are_an_error_with_the_way_out() {
     let folder = tempfile::tempdir().unwrap();
-    let shown = |i: u32| Impression { session: i.into(), user: 0, query: 0, doc: i, position: 1, click: i % 2 == 0 };
+    let shown =
+        |i: u32| Impression { session: i.into(), user: 0, query: 0, doc: i, position: 1, click: i.is_multiple_of(2) };
     let impressions = (0..50_000).map(shown).collect();
     let log = Log { users: Ids::numbered(1), queries: Ids::numbered(1), docs: texts("d", 50_000), impressions };
     let path = folder.path().join("log.parquet");

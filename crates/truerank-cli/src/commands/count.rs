@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use truerank::counts::{CountOptions, LogSummary, is_counts_file};
 use truerank::files::check_folder;
 
+use super::engine;
 use super::log_arguments::LogArguments;
 use super::memory::MemoryArguments;
 use crate::output::{Table, print, print_json, thousands};
@@ -27,7 +28,8 @@ Examples:
   truerank count searches.jsonl --column session=user+search -o counts/
   truerank count logs/ --memory 4GiB -o counts/            (the rest goes to disk)
   truerank count logs/ --from 2024-03-01 --on-bad-row skip -o counts/
-  zcat clicks.gz | truerank count - --format tsv -o counts/")]
+  zcat clicks.gz | truerank count - --format tsv -o counts/
+  truerank count /shared/logs/ --engine sc://spark:15002 -o /shared/counts/")]
 pub struct Count {
     #[command(flatten)]
     log: LogArguments,
@@ -35,6 +37,11 @@ pub struct Count {
     /// Also count which clicks occur together; the PRS loss needs it
     #[arg(long)]
     patterns: bool,
+
+    /// Count on an Apache Spark cluster that sees the log and the output under the same paths: the address of its Spark
+    /// Connect server [default: count here]
+    #[arg(long, value_name = "sc://HOST:PORT", conflicts_with_all = ["memory", "temporary"])]
+    engine: Option<String>,
 
     #[command(flatten)]
     memory: MemoryArguments,
@@ -53,8 +60,13 @@ impl Count {
         self.log.keep_bad_rows_beside(&self.output);
         self.log.options()?;
         check_folder(&self.output, is_counts_file)?;
-        let what = CountOptions::new().patterns(self.patterns).room(self.memory.room_beside(&self.output));
-        let (counted, summary) = self.log.count_into(&self.output, &what, progress)?;
+        let (counted, summary) = match &self.engine {
+            Some(url) => engine::count(url, &self.log, self.patterns, &self.output, progress)?,
+            None => {
+                let room = self.memory.room_beside(&self.output);
+                self.log.count_into(&self.output, &CountOptions::new().patterns(self.patterns).room(room), progress)?
+            }
+        };
         progress.finish();
         let mut totals = vec![
             ("impressions", counted.impressions),

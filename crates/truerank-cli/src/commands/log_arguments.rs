@@ -9,6 +9,7 @@ use truerank::counts::{
     count_log,
 };
 use truerank::log::{ClickList, Columns, LogFormat, OnBadRow, ReadOptions, Time, UbiOptions, read_ubi};
+use truerank::memory::Memory;
 use truerank::progress::Progress;
 
 use crate::progress::Shown;
@@ -117,7 +118,7 @@ impl LogArguments {
             true => self.count_ubi(what, progress)?,
             false => count_files(&self.logs, &self.options()?, what, progress)?,
         };
-        summary.remarks().iter().for_each(|remark| progress.say(remark));
+        tell(&summary, progress);
         Ok((counts, summary))
     }
 
@@ -130,7 +131,7 @@ impl LogArguments {
             }
             false => count_files_into(folder, &self.logs, &self.options()?, what, progress)?,
         };
-        summary.remarks().iter().for_each(|remark| progress.say(remark));
+        tell(&summary, progress);
         Ok((totals, summary))
     }
 
@@ -141,7 +142,7 @@ impl LogArguments {
             return Ok((Box::new(counts), summary));
         }
         let counted = count_files_view(&self.logs, &self.options()?, what, Need::Estimation, progress)?;
-        counted.1.remarks().iter().for_each(|remark| progress.say(remark));
+        tell(&counted.1, progress);
         Ok(counted)
     }
 
@@ -200,8 +201,17 @@ impl LogArguments {
     }
 }
 
+/// What should be known of a log, and what counting took: that depends on the memory, so it is no part of any result.
+fn tell(summary: &LogSummary, progress: &Shown) {
+    summary.remarks().iter().for_each(|remark| progress.say(remark));
+    if summary.spooled > 0 {
+        let size = Memory::new(summary.spooled);
+        progress.say(&format!("{size} went through a temporary file, to stay within --memory"));
+    }
+}
+
 /// The column names that `FIELD=NAME` arguments give.
-fn parse_columns(arguments: &[String]) -> Result<Columns> {
+pub fn parse_columns(arguments: &[String]) -> Result<Columns> {
     let mut columns = Columns::default();
     arguments.iter().try_for_each(|argument| columns.map_text(argument))?;
     Ok(columns)

@@ -6,6 +6,7 @@ pub mod convert;
 pub mod count;
 pub mod demo;
 pub mod doctor;
+mod engine;
 pub mod evaluate;
 mod evaluate_clicks;
 pub mod experiment;
@@ -23,6 +24,7 @@ pub mod relevance;
 pub mod report;
 pub mod score;
 pub mod simulate;
+pub mod sql;
 pub mod train;
 mod weights_report;
 
@@ -56,6 +58,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         Command::Experiment(command) => command.run(&progress),
         Command::Report(command) => command.run(&progress),
         Command::Convert(command) => command.run(&progress),
+        Command::Sql(command) => command.run(),
         Command::Completions(command) => command.run(),
     }?;
     Ok(ExitCode::SUCCESS)

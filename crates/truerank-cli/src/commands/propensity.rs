@@ -9,12 +9,13 @@ use truerank::data::Dataset;
 use truerank::files::check_file;
 use truerank::network::Architecture;
 use truerank::propensity::{
-    ClusterCount, Contexts, Cpbm, EmUsers, Grouping, InterventionHarvesting, Propensities, RegressionEm, RelevanceForm,
-    SwapExperiment, UserGroups, UserPbm,
+    ClusterCount, Contexts, Cpbm, EmUsers, Grouping, InterventionHarvesting, Propensities, PropensityError,
+    RegressionEm, RelevanceForm, SwapExperiment, UserGroups, UserPbm,
 };
 use truerank::ranker::Dla;
 
 use super::common::{ReadArguments, read_training_part, together};
+use super::engine::{self, EngineSettings};
 use super::memory::MemoryArguments;
 use super::propensity_report::{Outcome, report, to_json};
 use crate::output::{print, print_json};
@@ -31,6 +32,8 @@ Methods, and what they need:
   user-pbm    features; the click likelihood climbed directly, as a baseline
   dla         features; trains a ranker as well (--ranker)
 
+em reads counts that do not fit into --memory part by part; the others refuse them.
+
 Clicks show only products of examination and relevance. All methods let the
 population's largest examination be 1; a user above the average may exceed it.
 
@@ -39,7 +42,8 @@ Examples:
   truerank propensity counts/ --data data/ --relevance mlp -o population.json
   truerank propensity counts/ --data data/ --per-user --shrink clusters --clusters 10 -o p.json
   truerank propensity counts/ --method swap --per-user -o swap.json
-  truerank propensity counts/ --data data/ --method dla --ranker dla.safetensors -o dla.json")]
+  truerank propensity counts/ --data data/ --method dla --ranker dla.safetensors -o dla.json
+  truerank propensity /shared/counts/ --engine sc://spark:15002 -o /shared/propensities.json")]
 pub struct Propensity {
     /// Folder that `truerank count` wrote
     counts: PathBuf,
@@ -100,6 +104,12 @@ pub struct Propensity {
     #[arg(long)]
     model: Option<Architecture>,
 
+    /// em: sum up on an Apache Spark cluster that sees the counts and the output under the same paths: the address of its
+    /// Spark Connect server. Relevance is a table, users are not shrunk, and there are no standard errors [default:
+    /// estimate here]
+    #[arg(long, value_name = "sc://HOST:PORT")]
+    engine: Option<String>,
+
     /// Compare with these propensities, such as a simulation's
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
@@ -151,14 +161,14 @@ enum Input {
     /// Block after block.
     Blocks(Box<dyn CountsView>),
     /// As a whole.
-    Whole(Counts),
+    Whole(Box<Counts>),
 }
 
 impl Input {
     fn view(&self) -> &dyn CountsView {
         match self {
             Input::Blocks(counts) => counts.as_ref(),
-            Input::Whole(counts) => counts,
+            Input::Whole(counts) => counts.as_ref(),
         }
     }
 }
@@ -171,6 +181,10 @@ impl Propensity {
         self.check()?;
         check_file(&self.output)?;
         self.ranker.as_deref().map_or(Ok(()), check_file)?;
+        if let Some(url) = &self.engine {
+            let propensities = self.estimate_on(url, progress).with_context(|| self.place())?;
+            return self.finish(&Outcome::of(propensities), None, progress);
+        }
         let truth = self.against.as_deref().map(Propensities::read).transpose()?;
         let contexts = self.user_features.as_deref().map(Contexts::read).transpose()?;
         let counts = self.read_counts()?;
@@ -179,17 +193,22 @@ impl Propensity {
         }
         let data = self.data.as_deref().map(|path| read_training_part(path, &self.reading, progress)).transpose()?;
         let outcome = self.estimate(&counts, data.as_ref(), contexts, progress).with_context(|| self.place())?;
+        let error = truth.map(|truth| outcome.propensities.error_against(&truth, counts.view())).transpose()?;
+        self.finish(&outcome, error.as_ref(), progress)
+    }
+
+    /// Says what should be known, writes what came out, and prints it.
+    fn finish(&self, outcome: &Outcome, error: Option<&PropensityError>, progress: &Shown) -> Result<()> {
         progress.finish();
         outcome.propensities.details.notes.iter().for_each(|note| progress.say(&format!("warning: {note}")));
         if let (Some(path), Some(ranker)) = (&self.ranker, &outcome.ranker) {
             ranker.save(path)?;
         }
         outcome.propensities.write(&self.output)?;
-        let error = truth.map(|truth| outcome.propensities.error_against(&truth, counts.view())).transpose()?;
         if self.json {
-            return print_json(&to_json(&outcome, error.as_ref()));
+            return print_json(&to_json(outcome, error));
         }
-        let mut text = report(&outcome, error.as_ref());
+        let mut text = report(outcome, error);
         let written = self.ranker.iter().chain([&self.output]);
         written.for_each(|path| text += &format!("wrote {}\n", path.display()));
         print(&text)
@@ -217,9 +236,39 @@ impl Propensity {
                 bail!("{option} is for --method {}, but the method is {}", names(methods), name(self.method));
             }
         }
+        self.check_engine()?;
         self.check_users()?;
         self.check_numbers()?;
         self.check_files()
+    }
+
+    /// On a cluster there is one form of one method.
+    fn check_engine(&self) -> Result<()> {
+        let relevance = self.relevance.as_ref().is_some_and(|form| *form != RelevanceForm::Table);
+        let options = [
+            (self.method != Method::Em, "--method other than em"),
+            (self.data.is_some(), "--data"),
+            (relevance, "--relevance other than table"),
+            (self.shrink.is_some_and(|shrink| shrink != Shrink::None), "--shrink other than none"),
+            (self.clusters.is_some(), "--clusters"),
+            (self.grouping.is_some(), "--grouping"),
+            (self.resamples.is_some_and(|resamples| resamples > 0), "--resamples"),
+            (self.against.is_some(), "--against"),
+        ];
+        match options.iter().find(|(given, _)| *given && self.engine.is_some()) {
+            Some((_, option)) => bail!("{option} is not for --engine; estimate without it"),
+            None => Ok(()),
+        }
+    }
+
+    fn estimate_on(&self, url: &str, progress: &Shown) -> Result<Propensities> {
+        let settings = EngineSettings {
+            per_user: self.per_user,
+            strict: self.strict,
+            iterations: self.iterations,
+            tolerance: self.tolerance,
+        };
+        engine::estimate(url, &self.counts, &settings, &self.output, progress)
     }
 
     fn check_users(&self) -> Result<()> {
@@ -271,7 +320,7 @@ impl Propensity {
         let (room, need) = (self.memory.room_beside(&self.output), Need::Estimation);
         let counts = match self.method {
             Method::Em => Input::Blocks(open_counts(&self.counts, &room, need)?),
-            _ => Input::Whole(held_counts(&self.counts, &room, need)?),
+            _ => Input::Whole(Box::new(held_counts(&self.counts, &room, need)?)),
         };
         if counts.view().totals().clicks == 0 {
             bail!("{}: has no clicks, so nothing can be said about examination", self.counts.display());

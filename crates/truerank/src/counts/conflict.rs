@@ -31,7 +31,7 @@ pub(super) enum Clash {
 
 /// A contradiction in a log, with the names of what it is about.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct NamedConflict {
+pub(crate) struct NamedConflict {
     pub session: u64,
     pub query: String,
     pub kind: ConflictKind,
@@ -39,7 +39,7 @@ pub(super) struct NamedConflict {
 
 /// What contradicts itself.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum ConflictKind {
+pub(crate) enum ConflictKind {
     /// A document is shown twice on one page; where that is settled, it keeps this position.
     Doc(String, u32),
     /// A page belongs to two users.
@@ -47,7 +47,7 @@ pub(super) enum ConflictKind {
 }
 
 impl NamedConflict {
-    pub fn new(conflict: &Conflict, names: &NumberedIds) -> Self {
+    pub(super) fn new(conflict: &Conflict, names: &NumberedIds) -> Self {
         let name = |ids: &Ids, number: u32| ids.name(number as usize).into_owned();
         let kind = match conflict.kind {
             Clash::Users(a, b) => ConflictKind::Users(name(&names.users, a), name(&names.users, b)),
@@ -78,7 +78,7 @@ impl NamedConflict {
 }
 
 /// The error for a contradiction, at the row that brings it in. Reads the files again, in order: only bad logs pay.
-pub(super) fn locate(files: &[PathBuf], options: &ReadOptions, conflict: &NamedConflict) -> Error {
+pub(crate) fn locate(files: &[PathBuf], options: &ReadOptions, conflict: &NamedConflict) -> Error {
     let unplaced = || Error::parameter(conflict.describe(None));
     let found = Mutex::new(None);
     let search = Mutex::new(Search::new(std::slice::from_ref(conflict), true));

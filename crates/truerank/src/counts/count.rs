@@ -158,15 +158,17 @@ fn summarize(counted: &Counted, reading: Reading, options: &ReadOptions, rows: u
     })
 }
 
+/// What is wrong with a log of clicks.
+pub(crate) const CLICKS_ALONE: &str = "holds clicks alone: every row is clicked, but what people look at is learned \
+    from what was shown and not clicked; log every result of a page, with click 0 where there was none";
+
 /// A log in which all is clicked is a log of clicks, and one in which nothing is left has nothing to say.
 fn check_clicks(files: &[PathBuf], clicks: u64, impressions: u64) -> Result<()> {
     if impressions == 0 {
         return Err(Error::input(&files[0], "has no result page in the time that is asked for, or all are left out"));
     }
     if clicks == impressions {
-        let finding = "holds clicks alone: every row is clicked, but what people look at is learned from what was shown and \
-                       not clicked; log every result of a page, with click 0 where there was none";
-        return Err(Error::input(&files[0], finding));
+        return Err(Error::input(&files[0], CLICKS_ALONE));
     }
     Ok(())
 }

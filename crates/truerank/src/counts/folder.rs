@@ -8,32 +8,33 @@ use super::checks::Checks;
 use super::model::{Counts, Patterns};
 use super::tables::{NewIds, NumberedIds, TablePaths, read_cells, read_patterns, read_sessions};
 use super::view::Totals;
+use crate::files::AtomicFile;
 use crate::files::table::FileType;
 use crate::{Error, Result};
 
 const COUNTS: FileType = FileType { name: "truerank/counts", version: 1 };
-pub(super) const CELLS: FileType = FileType { name: "truerank/cells", version: 1 };
-pub(super) const SESSIONS: FileType = FileType { name: "truerank/sessions", version: 1 };
-pub(super) const PATTERNS: FileType = FileType { name: "truerank/patterns", version: 1 };
+pub(crate) const CELLS: FileType = FileType { name: "truerank/cells", version: 1 };
+pub(crate) const SESSIONS: FileType = FileType { name: "truerank/sessions", version: 1 };
+pub(crate) const PATTERNS: FileType = FileType { name: "truerank/patterns", version: 1 };
 
 /// What `meta.json` says.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Meta {
+pub(crate) struct Meta {
     #[serde(rename = "type")]
     name: String,
     version: u64,
-    sessions: u64,
+    pub sessions: u64,
     impressions: u64,
-    clicks: u64,
+    pub clicks: u64,
     queries: u64,
     docs: u64,
     users: u64,
-    max_position: u32,
-    pub(super) patterns: bool,
+    pub max_position: u32,
+    pub patterns: bool,
 }
 
 impl Meta {
-    pub(super) fn new(totals: &Totals) -> Self {
+    pub fn new(totals: &Totals) -> Self {
         Meta {
             name: COUNTS.name.to_string(),
             version: u64::from(COUNTS.version),
@@ -48,7 +49,17 @@ impl Meta {
         }
     }
 
-    pub(super) fn read(folder: &Path) -> Result<Self> {
+    /// Writes `meta.json` into a folder.
+    pub fn write(&self, folder: &Path) -> Result<()> {
+        let path = folder.join("meta.json");
+        let mut file = AtomicFile::create(&path)?;
+        let text = serde_json::to_string_pretty(self).map_err(|e| Error::io(&path, e.into()))? + "\n";
+        std::io::Write::write_all(&mut file, text.as_bytes()).map_err(|e| Error::io(&path, e))?;
+        file.commit()
+    }
+
+    /// Reads `meta.json` of a folder.
+    pub fn read(folder: &Path) -> Result<Self> {
         let path = folder.join("meta.json");
         if !path.is_file() {
             let finding = "is not a folder of counts: it has no meta.json; make one with truerank count";

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::log::{BadRows, ReadColumn};
-use crate::memory::Memory;
 
 /// What is known of a log once it is counted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -109,9 +108,6 @@ impl LogSummary {
             remarks.push("the log has no column of users: all impressions are of one anonymous user".to_string());
         }
         remarks.extend(self.notes.iter().cloned());
-        if self.spooled > 0 {
-            remarks.push(format!("{} went through a temporary file, to stay within memory", Memory::new(self.spooled)));
-        }
         if self.rows_outside > 0 {
             remarks.push(format!("{} are outside of the time that was asked for", rows(self.rows_outside)));
         }

@@ -10,10 +10,10 @@ use arrow_schema::{DataType, Field, Schema};
 use super::folder::{CELLS, Meta, PATTERNS, SESSIONS, is_counts_file};
 use super::model::{Cell, Counts, Pattern, Patterns, SessionCount};
 use super::view::Totals;
+use crate::Result;
 use crate::files::table::{FileType, ids_array, ids_field, properties};
-use crate::files::{AtomicFile, GroupWriter, write_folder};
+use crate::files::{GroupWriter, write_folder};
 use crate::ids::Ids;
-use crate::{Error, Result};
 
 /// Rows of a row group.
 pub(crate) const GROUP: usize = 1 << 18;
@@ -121,12 +121,7 @@ impl<'a> FolderWriter<'a> {
         self.cells.finish()?;
         self.sessions.finish()?;
         self.patterns.map_or(Ok(()), GroupWriter::finish)?;
-        let meta = self.folder.join("meta.json");
-        let mut file = AtomicFile::create(&meta)?;
-        let text =
-            serde_json::to_string_pretty(&Meta::new(&self.totals)).map_err(|e| Error::io(&meta, e.into()))? + "\n";
-        std::io::Write::write_all(&mut file, text.as_bytes()).map_err(|e| Error::io(&meta, e))?;
-        file.commit()?;
+        Meta::new(&self.totals).write(self.folder)?;
         Ok(self.totals)
     }
 

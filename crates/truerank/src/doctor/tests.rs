@@ -3,7 +3,7 @@
 use super::dependence::dependence;
 use super::strata::differences;
 use super::{Bias, Doctor, RelativeExamination};
-use crate::counts::{Counts, assert_same, everywhere};
+use crate::counts::{CountOptions, Counts, assert_same, count_log, everywhere};
 use crate::data::{Dataset, Generator, Preset};
 use crate::progress::Silent;
 use crate::propensity::{Examination, Propensities};
@@ -99,7 +99,10 @@ fn the_size_of_the_bias_is_that_of_the_true_examination() {
 #[test]
 fn a_diagnosis_does_not_depend_on_where_counts_are() {
     let data = data();
-    let (counts, _) = log(&data, simulation().sessions(3000).users_per_cluster(8, 0.1).shuffled(0.3));
+    let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 10).unwrap()];
+    let simulation = simulation().sessions(3000).users_per_cluster(8, 0.1).shuffled(0.3);
+    let log = simulation.prepare(&data, &lists).unwrap().log();
+    let (counts, _) = count_log(&log, &CountOptions::new()).unwrap();
     for features in [None, Some(&data)] {
         let found = everywhere(&counts, |counts| {
             Doctor::new().permutations(19).examine(counts, None, features, &Silent).unwrap()

@@ -94,7 +94,11 @@ impl TemporaryFolder {
     /// A new one inside of `folder`.
     pub fn create_in(folder: &Path) -> Result<Self> {
         let create = || {
-            let folder = tempfile::Builder::new().prefix(TEMPORARY).tempdir_in(folder)?;
+            let mut builder = tempfile::Builder::new();
+            // As open as the umask allows: whoever else takes part in the work writes into it.
+            #[cfg(unix)]
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
+            let folder = builder.prefix(TEMPORARY).tempdir_in(folder)?;
             Ok((folder.path().to_path_buf(), folder))
         };
         let (folder, unfinished) = Unfinished::create(create).map_err(|e| not_writable(folder, e))?;

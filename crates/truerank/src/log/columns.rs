@@ -78,6 +78,34 @@ impl Columns {
     }
 }
 
+/// The columns of a log as a table has them: nothing can be guessed there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NamedColumns<'a> {
+    /// One, or several that together are a session.
+    pub session: Vec<&'a str>,
+    /// None: all impressions are of one anonymous user.
+    pub user: Option<&'a str>,
+    pub query: &'a str,
+    pub doc: &'a str,
+    pub position: &'a str,
+    pub click: &'a str,
+}
+
+impl Columns {
+    /// The names that are said, or else the fields' own.
+    pub(crate) fn named(&self) -> NamedColumns<'_> {
+        let name = |field: Field| self.said(field).unwrap_or(field.name());
+        NamedColumns {
+            session: name(Field::Session).split('+').collect(),
+            user: Some(name(Field::User)).filter(|name| !name.is_empty()),
+            query: name(Field::Query),
+            doc: name(Field::Doc),
+            position: name(Field::Position),
+            click: name(Field::Click),
+        }
+    }
+}
+
 /// Field and name of `FIELD=NAME`.
 pub fn split_mapping(text: &str) -> Result<(&str, &str)> {
     text.split_once('=')

@@ -37,6 +37,8 @@ mod parquet;
 mod read;
 mod record;
 mod rows;
+#[cfg(feature = "spark")]
+mod shape;
 mod source;
 mod text;
 mod time;
@@ -57,8 +59,15 @@ pub use values::MAX_POSITION;
 pub use write::{LogWriter, write_log};
 
 pub(crate) use bad_rows::{BadRow, BadRowsWriter, Fault};
+pub(crate) use build::ANONYMOUS;
 pub(crate) use expand::STDIN;
+#[cfg(feature = "spark")]
+pub(crate) use layout::Layout;
 pub(crate) use read::{Piece, Reading, for_each_rows, for_each_rows_in_order};
 pub(crate) use rows::{IdColumn, OTHER, Rows, SMALL};
+#[cfg(feature = "spark")]
+pub(crate) use shape::{ColumnKind, FileShape, LogShape};
 pub(crate) use source::{check_files, unit_of};
+#[cfg(feature = "spark")]
+pub(crate) use values::session_of_text;
 pub(crate) use values::shown;

@@ -215,6 +215,12 @@ impl ReadOptions {
         self.from.is_some() || self.until.is_some()
     }
 
+    /// What happens to bad rows.
+    #[cfg(feature = "spark")]
+    pub(crate) fn bad_row_policy(&self) -> &OnBadRow {
+        &self.on_bad_row
+    }
+
     /// Whether bad rows are left out.
     pub(crate) fn skips(&self) -> bool {
         self.on_bad_row != OnBadRow::Error

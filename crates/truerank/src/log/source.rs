@@ -17,7 +17,7 @@ use super::text::TextForm;
 use crate::{Error, Result};
 
 /// An open file, of which some may have been handed out.
-enum Source {
+pub(super) enum Source {
     Text {
         form: Arc<dyn TextForm>,
         cut: Cut,
@@ -62,7 +62,7 @@ pub(super) struct Heads {
 }
 
 impl Heads {
-    fn add(&mut self, layout: &Layout, notes: Vec<String>) {
+    pub(super) fn add(&mut self, layout: &Layout, notes: Vec<String>) {
         self.anonymous |= layout.user.is_none();
         for read in &layout.reads {
             if !self.columns.contains(read) {
@@ -173,7 +173,7 @@ pub(super) fn size(path: &Path) -> u64 {
 }
 
 impl Source {
-    fn open(path: &Path, options: &ReadOptions, notes: &mut Vec<String>) -> Result<Self> {
+    pub(super) fn open(path: &Path, options: &ReadOptions, notes: &mut Vec<String>) -> Result<Self> {
         let is_stdin = path.as_os_str() == STDIN;
         let format = options.format.or_else(|| LogFormat::of(path));
         if format == Some(LogFormat::Parquet) && !is_stdin {
@@ -204,7 +204,21 @@ impl Source {
         })
     }
 
-    fn layout(&self) -> Option<&Layout> {
+    #[cfg(feature = "spark")]
+    pub(super) fn columns(&self) -> Vec<(String, super::shape::ColumnKind)> {
+        match self {
+            Source::Text { form, .. } => form.columns(),
+            Source::Parquet { file, .. } => file.columns(),
+            Source::Empty => Vec::new(),
+        }
+    }
+
+    #[cfg(feature = "spark")]
+    pub(super) fn is_array(&self) -> bool {
+        matches!(self, Source::Text { form, .. } if form.is_array())
+    }
+
+    pub(super) fn layout(&self) -> Option<&Layout> {
         match self {
             Source::Text { form, .. } => Some(form.layout()),
             Source::Parquet { file, .. } => Some(file.layout()),

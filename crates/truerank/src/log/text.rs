@@ -19,6 +19,16 @@ pub(super) trait TextForm: Send + Sync {
     /// Where the fields stand.
     fn layout(&self) -> &Layout;
 
+    /// The columns that the layout's numbers stand for.
+    #[cfg(feature = "spark")]
+    fn columns(&self) -> Vec<(String, super::shape::ColumnKind)>;
+
+    /// Whether a file is one array of records.
+    #[cfg(feature = "spark")]
+    fn is_array(&self) -> bool {
+        false
+    }
+
     /// Where blocks may be cut.
     fn cut(&self) -> Cut;
 

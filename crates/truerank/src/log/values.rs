@@ -103,7 +103,7 @@ pub(crate) fn shown(text: &str) -> String {
 ///
 /// Only identity within one query matters: two sessions are confused when both their hashes and their queries are
 /// equal. Among a million sessions of one query the chance of that is below 1 in 30 million.
-pub(super) fn session_of_text(text: &str) -> u64 {
+pub(crate) fn session_of_text(text: &str) -> u64 {
     match canonical_integer(text) {
         Some(value) => value as u64,
         None => FixedState::with_seed(1).hash_one(text.as_bytes()),

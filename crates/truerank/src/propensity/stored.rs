@@ -129,9 +129,9 @@ fn decode(mut bytes: &[u8], before: usize, ends: &[usize]) -> Option<Columns> {
     let (mut slots, mut clicks, mut misses) =
         (Vec::with_capacity(count), Vec::with_capacity(count), Vec::with_capacity(count));
     for &end in ends {
-        let mut slot = 0;
+        let mut slot = 0u32;
         while slots.len() < end - before {
-            slot += take_u32(&mut bytes)?;
+            slot = slot.checked_add(take_u32(&mut bytes)?)?;
             slots.push(slot);
             clicks.push(take(&mut bytes)? as f64);
             misses.push(take(&mut bytes)? as f64);

@@ -1,7 +1,7 @@
 //! Weights are the same bytes wherever counts are kept, on any number of threads.
 
 use super::{Estimation, Estimator, Exposures, Prior, RelevancePredictor, Shrink, Smoothing, expected_errors};
-use crate::counts::{Counts, CountsView, assert_same, everywhere};
+use crate::counts::{CountOptions, Counts, CountsView, assert_same, count_log, everywhere};
 use crate::data::{Dataset, Generator, Preset};
 use crate::progress::Silent;
 use crate::propensity::Propensities;
@@ -12,7 +12,8 @@ fn log() -> (Dataset, Counts, Propensities) {
     let data = Generator::preset(Preset::Tiny).generate().unwrap().train;
     let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 10).unwrap()];
     let simulator = Simulation::new().sessions(4000).shuffled(0.3).prepare(&data, &lists).unwrap();
-    let (counts, propensities) = (simulator.counts().unwrap(), simulator.propensities());
+    let (counts, _) = count_log(&simulator.log(), &CountOptions::new()).unwrap();
+    let propensities = simulator.propensities();
     assert!(counts.blocks().len() > 10);
     (data, counts, propensities)
 }

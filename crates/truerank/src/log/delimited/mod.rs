@@ -124,6 +124,11 @@ impl TextForm for DelimitedForm {
         &self.layout
     }
 
+    #[cfg(feature = "spark")]
+    fn columns(&self) -> Vec<(String, super::shape::ColumnKind)> {
+        (0..self.width).map(|at| (format!("c{at}"), super::shape::ColumnKind::Text)).collect()
+    }
+
     fn cut(&self) -> Cut {
         let delimiter = self.delimiter;
         Box::new(move |bytes| records_end(bytes, delimiter))

@@ -95,6 +95,16 @@ impl TextForm for JsonForm {
         &self.layout
     }
 
+    #[cfg(feature = "spark")]
+    fn columns(&self) -> Vec<(String, super::shape::ColumnKind)> {
+        self.names.iter().map(|name| (name.clone(), super::shape::ColumnKind::Any)).collect()
+    }
+
+    #[cfg(feature = "spark")]
+    fn is_array(&self) -> bool {
+        self.is_array
+    }
+
     fn cut(&self) -> Cut {
         let is_array = self.is_array;
         Box::new(move |bytes| records_end(bytes, is_array))

@@ -71,6 +71,12 @@ impl ParquetFile {
         &self.layout
     }
 
+    #[cfg(feature = "spark")]
+    pub fn columns(&self) -> Vec<(String, super::shape::ColumnKind)> {
+        let fields = self.metadata.schema().fields().iter();
+        fields.map(|field| (field.name().clone(), kind_of(field.data_type()))).collect()
+    }
+
     pub fn chunk_count(&self) -> usize {
         self.first_rows.len()
     }
@@ -151,6 +157,19 @@ impl ParquetFile {
 
     fn next(&self, batches: &mut ParquetRecordBatchReader) -> Result<Option<RecordBatch>> {
         guarded(&self.path, || Ok(batches.next().transpose()?))
+    }
+}
+
+#[cfg(feature = "spark")]
+fn kind_of(data_type: &DataType) -> super::shape::ColumnKind {
+    use super::shape::ColumnKind;
+    match data_type {
+        DataType::UInt64 => ColumnKind::Unsigned,
+        kind if kind.is_integer() => ColumnKind::Integer,
+        DataType::Float32 | DataType::Float64 => ColumnKind::Float,
+        DataType::Timestamp(..) | DataType::Date32 | DataType::Date64 => ColumnKind::Time,
+        DataType::Boolean => ColumnKind::Any,
+        _ => ColumnKind::Text,
     }
 }
 

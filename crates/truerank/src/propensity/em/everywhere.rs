@@ -1,7 +1,7 @@
 //! Estimates are the same bytes wherever counts are kept, on any number of threads.
 
 use super::{EmUsers, RegressionEm, RelevanceForm};
-use crate::counts::{Counts, CountsView, assert_same, everywhere};
+use crate::counts::{CountOptions, Counts, CountsView, assert_same, count_log, everywhere};
 use crate::data::{Dataset, Generator, Preset};
 use crate::progress::Silent;
 use crate::propensity::observations::observe;
@@ -14,7 +14,8 @@ fn log() -> (Dataset, Counts) {
     let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 6).unwrap()];
     let simulation =
         Simulation::new().etas(vec![1.8, 0.6, 0.1]).users_per_cluster(60, 0.1).sessions(6000).shuffled(0.5);
-    let counts = simulation.prepare(&data, &lists).unwrap().counts().unwrap();
+    let log = simulation.prepare(&data, &lists).unwrap().log();
+    let (counts, _) = count_log(&log, &CountOptions::new()).unwrap();
     assert!(counts.blocks().len() > 10);
     (data, counts)
 }

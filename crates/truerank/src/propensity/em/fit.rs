@@ -6,7 +6,7 @@ use super::design::Design;
 use super::expectation::Weighted;
 use super::logistic::{Logistic, sigmoid};
 use super::relevance::{Fixed, MARGIN, RelevanceModel, Tabular};
-use super::squarem::{Found, Iteration, Squarem};
+use super::squarem::{Found, Iteration, Squarem, extrapolate};
 use crate::Result;
 use crate::data::Dataset;
 use crate::network::Architecture;
@@ -89,7 +89,8 @@ fn climb<M: RelevanceModel>(
     squarem: Squarem,
     progress: &dyn Progress,
 ) -> Result<Fitted> {
-    let (examination, gamma) = first_guess(weighted);
+    let (positions, groups) = (weighted.observations.positions(), weighted.observations.groups());
+    let (examination, gamma) = first_guess(positions, groups, &weighted.shown_in_slot, &weighted.clicks_in_slot);
     let mut model = model(gamma);
     let x = match start {
         Some(start) => [start.examination.as_slice(), &start.parameters].concat(),
@@ -99,7 +100,7 @@ fn climb<M: RelevanceModel>(
     Ok(fitted(found, weighted, &mut model))
 }
 
-fn fitted(found: Found, weighted: &Weighted<'_>, model: &mut dyn RelevanceModel) -> Fitted {
+fn fitted(found: Found<Vec<f64>>, weighted: &Weighted<'_>, model: &mut dyn RelevanceModel) -> Fitted {
     let (examination, parameters) = found.x.split_at(weighted.observations.slot_count());
     model.set_parameters(parameters);
     Fitted {
@@ -135,10 +136,9 @@ fn network_scores(
 }
 
 /// θ as if all positions showed equally relevant documents, and γ that goes with it.
-fn first_guess(weighted: &Weighted<'_>) -> (Vec<f64>, f64) {
-    let (positions, groups) = (weighted.observations.positions(), weighted.observations.groups());
+pub(crate) fn first_guess(positions: usize, groups: usize, shown: &[f64], clicks: &[f64]) -> (Vec<f64>, f64) {
     let mut sums = vec![(0.0, 0.0); positions];
-    for (slot, (shown, clicks)) in weighted.shown_in_slot.iter().zip(&weighted.clicks_in_slot).enumerate() {
+    for (slot, (shown, clicks)) in shown.iter().zip(clicks).enumerate() {
         let sum = &mut sums[slot % positions];
         *sum = (sum.0 + shown, sum.1 + clicks);
     }
@@ -164,6 +164,8 @@ impl Em<'_> {
 }
 
 impl Iteration for Em<'_> {
+    type Point = Vec<f64>;
+
     fn step(&mut self, x: &mut Vec<f64>) -> Result<f64> {
         let (examination, parameters) = x.split_at_mut(self.slots());
         if self.model.parameters() != parameters {
@@ -182,9 +184,11 @@ impl Iteration for Em<'_> {
         Ok(expectation.log_likelihood)
     }
 
-    fn restrict(&self, x: &mut [f64]) {
+    fn jump(&mut self, points: [&Vec<f64>; 3], farthest: f64) -> Result<(Vec<f64>, f64)> {
+        let (mut x, length) = extrapolate(points.map(Vec::as_slice), farthest);
         let (examination, parameters) = x.split_at_mut(self.slots());
         examination.iter_mut().for_each(|theta| *theta = theta.clamp(MARGIN, 1.0 - MARGIN));
         self.model.restrict(parameters);
+        Ok((x, length))
     }
 }

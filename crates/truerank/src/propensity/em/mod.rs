@@ -22,15 +22,19 @@ pub(crate) use design::Design;
 pub use estimate::EmEstimate;
 pub(super) use estimate::Matched;
 pub(super) use expectation::Weighted;
+#[cfg(feature = "spark")]
+pub(crate) use fit::first_guess;
 pub(super) use learner::{BATCH, Learner};
 pub(crate) use logistic::{Logistic, sigmoid};
 pub(crate) use relevance::{MARGIN, RelevanceModel};
+#[cfg(feature = "spark")]
+pub(crate) use squarem::{Iteration, jump_length, jump_of, squared_lengths};
 
 use super::bootstrap::check_resamples;
 use super::{ClusterCount, UserGroups};
 use crate::network::Architecture;
 use crate::{Error, Result};
-use squarem::Squarem;
+pub(crate) use squarem::Squarem;
 
 /// What gives each document its relevance γ while θ is estimated.
 ///

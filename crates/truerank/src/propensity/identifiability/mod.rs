@@ -127,15 +127,41 @@ impl Identifiability {
         let slots = groups.slots(counts)?;
         let seen = Seen::of(counts, &slots)?;
         let sets = link(counts, &slots, &seen, links)?;
-        let pieces = pieces(&slots, &seen, sets);
-        let silent = (0..slots.count()).filter(|&slot| seen.impressions[slot] > 0 && !seen.live[slot]);
-        Ok(Identifiability {
-            position_pieces: position_pieces(&pieces, slots.positions),
-            silent: silent.map(|slot| slot_of(slot, slots.positions)).collect(),
+        Ok(Self::of_sets(slots.positions, &seen.live, &seen.impressions, sets, groups.grouping(), links.linking()))
+    }
+
+    /// The pieces of slots of which these pairs are linked by a clicked document; a value for each slot.
+    #[cfg(feature = "spark")]
+    pub(crate) fn of_links(
+        positions: usize,
+        impressions: &[u64],
+        clicks: &[f64],
+        pairs: &[(u32, u32)],
+        groups: Groups<'_>,
+    ) -> Self {
+        let live: Vec<bool> = clicks.iter().map(|&clicks| clicks > 0.0).collect();
+        let mut sets = UnionFind::new(live.len() + positions);
+        pairs.iter().for_each(|&(a, b)| sets.unite(a, b));
+        Self::of_sets(positions, &live, impressions, sets, groups.grouping(), Linking::Documents)
+    }
+
+    fn of_sets(
+        positions: usize,
+        live: &[bool],
+        impressions: &[u64],
+        sets: UnionFind,
+        grouping: Grouping,
+        linking: Linking,
+    ) -> Self {
+        let pieces = pieces(positions, live, impressions, sets);
+        let silent = (0..live.len()).filter(|&slot| impressions[slot] > 0 && !live[slot]);
+        Identifiability {
+            position_pieces: position_pieces(&pieces, positions),
+            silent: silent.map(|slot| slot_of(slot, positions)).collect(),
             pieces,
-            grouping: groups.grouping(),
-            linking: links.linking(),
-        })
+            grouping,
+            linking,
+        }
     }
 
     /// Whether all slots with clicks can be compared.
@@ -306,10 +332,10 @@ fn link_shared(
     })
 }
 
-fn pieces(slots: &Slots<'_>, seen: &Seen, mut sets: UnionFind) -> Vec<Piece> {
+fn pieces(positions: usize, live: &[bool], impressions: &[u64], mut sets: UnionFind) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
-    let mut number_of = vec![usize::MAX; slots.count()];
-    for slot in (0..slots.count()).filter(|&slot| seen.live[slot]) {
+    let mut number_of = vec![usize::MAX; live.len()];
+    for slot in (0..live.len()).filter(|&slot| live[slot]) {
         // The root is the smallest member of its set, and hubs come last: it is a slot.
         let root = sets.find(slot as u32) as usize;
         if number_of[root] == usize::MAX {
@@ -317,8 +343,8 @@ fn pieces(slots: &Slots<'_>, seen: &Seen, mut sets: UnionFind) -> Vec<Piece> {
             pieces.push(Piece { slots: Vec::new(), impressions: 0 });
         }
         let piece = &mut pieces[number_of[root]];
-        piece.slots.push(slot_of(slot, slots.positions));
-        piece.impressions += seen.impressions[slot];
+        piece.slots.push(slot_of(slot, positions));
+        piece.impressions += impressions[slot];
     }
     // Stable: pieces of equal size stay in the order of their first slots.
     pieces.sort_by_key(|piece| std::cmp::Reverse(piece.impressions));

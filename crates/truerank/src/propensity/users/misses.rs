@@ -74,12 +74,13 @@ impl UserMisses {
 
     fn decode(mut bytes: &[u8]) -> Option<Self> {
         let slots = take(&mut bytes)? as usize;
-        let (mut ends, mut end) = (Vec::with_capacity(slots), 0);
+        // Never more room than the bytes can fill.
+        let (mut ends, mut end) = (Vec::with_capacity(slots.min(bytes.len())), 0usize);
         for _ in 0..slots {
-            end += take(&mut bytes)? as usize;
+            end = end.checked_add(take(&mut bytes)? as usize)?;
             ends.push(end);
         }
-        let mut misses = Vec::with_capacity(end);
+        let mut misses = Vec::with_capacity(end.min(bytes.len()));
         for _ in 0..end {
             let (relevance, rest) = bytes.split_first_chunk::<8>()?;
             bytes = rest;
@@ -135,6 +136,30 @@ impl Misses {
                 let misses = UserMisses::decode(&spool.range(chunks[index].clone())?);
                 misses.map(Cow::Owned).ok_or_else(|| spool.damaged())
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn misses_come_back(slots in prop::collection::vec(prop::collection::vec((0.0..=1.0f64, 0u64..1 << 40), 0..6), 0..20)) {
+            let mut misses = UserMisses::default();
+            for of_slot in slots {
+                of_slot.iter().for_each(|&(relevance, count)| misses.add(Miss { relevance, count: count as f64 }));
+                misses.end_slot();
+            }
+            prop_assert_eq!(UserMisses::decode(&misses.encode()), Some(misses));
+        }
+
+        #[test]
+        fn other_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+            let _ = UserMisses::decode(&bytes);
         }
     }
 }

@@ -1,0 +1,42 @@
+//! `truerank sql`: the statements that count a log in a warehouse.
+
+use anyhow::Result;
+use truerank::sql::{CountSql, Dialect};
+
+use super::log_arguments::parse_columns;
+use crate::output::print;
+
+/// Print the SQL that counts a click log, for a warehouse that holds it
+#[derive(clap::Args)]
+#[command(after_help = "\
+The log is a table with one row per shown document. The statements make views:
+what is wrong with the log (must be empty), cells, sessions and patterns, as
+`truerank count` does. Sessions of several columns (session=user+task) and logs
+without users (user=) are as there; columns are not guessed.
+
+Tested on DuckDB and Spark; BigQuery's was checked by a parser, not run.
+
+Examples:
+  truerank sql --dialect duckdb --log clicks --column user=client_id | duckdb logs.db
+  truerank sql --dialect bigquery --log project.logs.clicks
+  truerank sql > count.sql")]
+pub struct Sql {
+    /// Whose SQL: spark, duckdb or bigquery
+    #[arg(long, default_value_t = Dialect::Spark)]
+    dialect: Dialect,
+
+    /// The column of session, user, query, doc, position or click, such as user=client_id [default: the field's name]
+    #[arg(long, value_name = "FIELD=NAME")]
+    column: Vec<String>,
+
+    /// The table of the log; of a dotted name each part is quoted
+    #[arg(long, default_value = "log", value_name = "TABLE")]
+    log: String,
+}
+
+impl Sql {
+    pub fn run(self) -> Result<()> {
+        let columns = parse_columns(&self.column)?;
+        print(&CountSql::new(self.dialect).columns(&columns).table(&self.log).script())
+    }
+}

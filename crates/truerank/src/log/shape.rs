@@ -1,0 +1,130 @@
+//! What another engine must know of log files: their form, and which columns of which types hold the fields.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::expand::{STDIN, expand};
+use super::layout::{Layout, ReadColumn};
+use super::options::{LogFormat, ReadOptions};
+use super::source::{Heads, Source, size};
+use crate::files::Compression;
+use crate::{Error, Result};
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ColumnKind {
+    Text,
+    Integer,
+    /// Whole numbers up to 2⁶⁴, some of which are no `i64`.
+    Unsigned,
+    Float,
+    Time,
+    /// Of any type, from row to row.
+    Any,
+}
+
+/// A file of a log, its columns found.
+#[derive(Debug, Clone)]
+pub(crate) struct FileShape {
+    pub path: PathBuf,
+    pub format: LogFormat,
+    pub layout: Layout,
+    /// The columns that the layout's numbers stand for. Those of CSV and TSV are named by their place.
+    pub columns: Vec<(String, ColumnKind)>,
+    /// Whether a JSON file is one array instead of an object per line.
+    pub is_array: bool,
+    pub compression: Option<Compression>,
+}
+
+/// The files of a log.
+#[derive(Debug, Default)]
+pub(crate) struct LogShape {
+    /// All of them, patterns and folders expanded.
+    pub paths: Vec<PathBuf>,
+    /// Those that are not empty.
+    pub files: Vec<FileShape>,
+    /// Where fields are read from, each way once.
+    pub reads: Vec<ReadColumn>,
+    pub anonymous: bool,
+    pub notes: Vec<String>,
+}
+
+impl LogShape {
+    /// Opens every file and finds its columns.
+    pub fn find(paths: &[PathBuf], options: &ReadOptions) -> Result<Self> {
+        let paths = expand(paths, options.format)?;
+        let mut heads = Heads::default();
+        let mut files = Vec::new();
+        for path in &paths {
+            if path.as_os_str() == STDIN {
+                return Err(Error::parameter(
+                    "standard input (-) cannot be read by a cluster; give a file that it sees",
+                ));
+            }
+            let mut notes = Vec::new();
+            let source = Source::open(path, options, &mut notes)?;
+            match FileShape::of(path, source, options)? {
+                Some(shape) => {
+                    heads.add(&shape.layout, notes);
+                    files.push(shape);
+                }
+                None => heads.notes.push(format!("{} holds no impressions", path.display())),
+            }
+        }
+        if files.is_empty() {
+            return Err(Error::input(&paths[0], "holds no impressions: the file is empty"));
+        }
+        Ok(LogShape { paths, files, reads: heads.columns, anonymous: heads.anonymous, notes: heads.notes })
+    }
+}
+
+impl FileShape {
+    fn of(path: &Path, source: Source, options: &ReadOptions) -> Result<Option<Self>> {
+        let Some(layout) = source.layout().cloned() else { return Ok(None) };
+        if size(path) == 0 {
+            return Ok(None);
+        }
+        Ok(Some(FileShape {
+            path: path.to_path_buf(),
+            format: options.format.or_else(|| LogFormat::of(path)).unwrap_or(LogFormat::Csv),
+            columns: source.columns(),
+            is_array: source.is_array(),
+            compression: compression(path)?,
+            layout,
+        }))
+    }
+}
+
+fn compression(path: &Path) -> Result<Option<Compression>> {
+    let mut first = Vec::new();
+    let file = File::open(path).map_err(|e| Error::io(path, e))?;
+    file.take(4).read_to_end(&mut first).map_err(|e| Error::io(path, e))?;
+    Ok(Compression::of(&first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_known_by_form_and_columns() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, content: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, content).unwrap();
+            path
+        };
+        let csv = write("a.csv", "user,x,session,query,doc,rank,click\nu,0,s,q,d,1,0\n");
+        let json = write("b.json", r#"[{"session":1,"query":2,"doc":3,"position":1,"click":0}]"#);
+        let empty = write("c.csv", "");
+        let shape = LogShape::find(&[csv, json, empty.clone()], &ReadOptions::new()).unwrap();
+        assert_eq!((shape.paths.len(), shape.files.len(), shape.anonymous), (3, 2, true));
+        let column = |file: usize, at: usize| shape.files[file].columns[at].clone();
+        assert_eq!(column(0, shape.files[0].layout.doc), ("c4".to_string(), ColumnKind::Text));
+        assert_eq!(column(1, shape.files[1].layout.doc), ("doc".to_string(), ColumnKind::Any));
+        assert_eq!([shape.files[0].is_array, shape.files[1].is_array], [false, true]);
+        assert_eq!(shape.notes, [format!("{} holds no impressions", empty.display())]);
+        assert!(LogShape::find(&[PathBuf::from("-")], &ReadOptions::new()).is_err());
+    }
+}

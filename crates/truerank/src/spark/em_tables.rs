@@ -1,0 +1,274 @@
+//! The tables of EM on a cluster: each step reads Parquet that the step before wrote, so that plans do not grow.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arrow_array::{Float64Array, Int64Array};
+use arrow_schema::{DataType, Field};
+use spark_connect::row::Row;
+
+use super::cluster::Cluster;
+use super::copy::for_each_batch;
+use crate::files::table::{FileType, TableWriter, ids_array, ids_field};
+use crate::ids::{Ids, Interner};
+use crate::propensity::Evidence;
+use crate::propensity::em::MARGIN;
+use crate::{Error, Result};
+
+const SQL: &str = include_str!("em.sql");
+/// The columns of θ and γ.
+const THETA: &str = "slot BIGINT, theta DOUBLE, clicks DOUBLE";
+const GAMMA: &str = "document BIGINT, clicks DOUBLE, shown DOUBLE, gamma DOUBLE, last DOUBLE, second_last DOUBLE";
+const SCRATCH: FileType = FileType { name: "truerank/scratch", version: 1 };
+/// No step reads a table that is older by so many: a cycle of SQUAREM makes seven.
+const KEPT: u64 = 12;
+
+/// The sums of each slot that no iteration changes.
+pub(super) struct Slots {
+    pub positions: usize,
+    pub shown: Vec<f64>,
+    pub clicks: Vec<f64>,
+}
+
+impl Slots {
+    pub fn groups(&self) -> usize {
+        self.shown.len() / self.positions
+    }
+
+    pub fn impressions(&self) -> f64 {
+        self.shown.iter().sum()
+    }
+
+    pub fn evidence(&self) -> Evidence {
+        let whole = |values: &[f64]| values.iter().map(|value| *value as u64).collect();
+        Evidence { impressions: whole(&self.shown), clicks: whole(&self.clicks), standard_errors: Vec::new() }
+    }
+
+    pub fn evidence_of_positions(&self) -> Evidence {
+        let sum = |values: &[f64]| {
+            let mut sums = vec![0; self.positions];
+            values.iter().enumerate().for_each(|(slot, value)| sums[slot % self.positions] += *value as u64);
+            sums
+        };
+        Evidence { impressions: sum(&self.shown), clicks: sum(&self.clicks), standard_errors: Vec::new() }
+    }
+}
+
+/// The tables of one estimation.
+pub(super) struct Tables<'a> {
+    cluster: &'a Cluster,
+    scratch: &'a Path,
+    positions: usize,
+    /// The users, sorted; none where all are taken together.
+    pub users: Ids,
+    /// n(u) of each.
+    pub sessions: Vec<f64>,
+    /// The number of the last table.
+    last: u64,
+}
+
+impl<'a> Tables<'a> {
+    /// Prepares the cells of a folder of counts.
+    pub fn make(
+        cluster: &'a Cluster,
+        counts: &Path,
+        scratch: &'a Path,
+        per_user: bool,
+        positions: usize,
+    ) -> Result<Self> {
+        let mut tables = Tables { cluster, scratch, positions, users: Ids::default(), sessions: Vec::new(), last: 0 };
+        cluster.parquet("em_cells", &counts.join("cells.parquet"))?;
+        tables.materialise("documents", &statement("documents", &[]))?;
+        if per_user {
+            tables.read_users(counts)?;
+        }
+        let of = if per_user { "entries of users" } else { "entries of positions" };
+        tables.materialise("entries", &statement(of, &[("positions", positions.to_string())]))?;
+        Ok(tables)
+    }
+
+    fn read_users(&mut self, counts: &Path) -> Result<()> {
+        self.cluster.parquet("em_sessions", &counts.join("sessions.parquet"))?;
+        let counted = self.scratch.join("sessions");
+        let query = "SELECT `user`, SUM(sessions) AS sessions FROM em_sessions GROUP BY `user`";
+        self.cluster.save(query, &counted)?;
+        let (mut users, mut found) = (Interner::default(), Vec::new());
+        for_each_batch(&counted, |columns| {
+            columns.ids("user", &mut users)?;
+            found.extend(columns.counts("sessions")?);
+            Ok(())
+        })?;
+        let (users, numbers) = users.into_sorted();
+        self.sessions = vec![0.0; users.len()];
+        numbers.iter().zip(found).for_each(|(number, count)| self.sessions[*number as usize] = count as f64);
+        let path = self.scratch.join("users.parquet");
+        let fields = vec![ids_field("user", &users), Field::new("number", DataType::Int64, false)];
+        let mut writer = TableWriter::create(&path, SCRATCH, fields, &[])?;
+        let numbers = Int64Array::from_iter_values(0..users.len() as i64);
+        writer.write(vec![ids_array(&users, 0..users.len()), Arc::new(numbers)])?;
+        writer.finish()?;
+        self.users = users;
+        self.cluster.parquet("em_users", &path)
+    }
+
+    /// The sums of the slots.
+    pub fn slots(&self) -> Result<Slots> {
+        let groups = self.users.len().max(1);
+        let count = groups * self.positions;
+        let mut slots = Slots { positions: self.positions, shown: vec![0.0; count], clicks: vec![0.0; count] };
+        for row in self.cluster.rows(&statement("slots", &[]))? {
+            let slot = self.slot(&row, count)?;
+            let (clicks, misses) = (number(&row, 1)?, number(&row, 2)?);
+            slots.clicks[slot] = clicks;
+            slots.shown[slot] = clicks + misses;
+        }
+        Ok(slots)
+    }
+
+    fn slot(&self, row: &Row, count: usize) -> Result<usize> {
+        let slot = row.get(0).and_then(|value| value.as_i64()).and_then(|slot| usize::try_from(slot).ok());
+        slot.filter(|slot| *slot < count).ok_or_else(|| Error::parameter("Spark gave a slot that there is not"))
+    }
+
+    /// Pairs of slots that a clicked document compares.
+    pub fn links(&mut self, slots: &Slots) -> Result<Vec<(u32, u32)>> {
+        self.set_theta(&vec![1.0; slots.shown.len()], slots)?;
+        let rows = self.cluster.rows(&statement("links", &[]))?;
+        let slot = |row: &Row, at: usize| row.get(at).and_then(|v| v.as_i64()).map_or(0, |slot| slot as u32);
+        Ok(rows.iter().map(|row| (slot(row, 0), slot(row, 1))).collect())
+    }
+
+    /// Makes the first table of γ.
+    pub fn start(&mut self, gamma: f64) -> Result<u64> {
+        self.write_gamma(&statement("start", &[("gamma", double(gamma))]))
+    }
+
+    /// Gives θ to the cluster.
+    pub fn set_theta(&mut self, theta: &[f64], slots: &Slots) -> Result<()> {
+        self.last += 1;
+        let path = self.scratch.join(format!("theta-{}.parquet", self.last));
+        let fields = vec![
+            Field::new("slot", DataType::Int64, false),
+            Field::new("theta", DataType::Float64, false),
+            Field::new("clicks", DataType::Float64, false),
+        ];
+        let mut writer = TableWriter::create(&path, SCRATCH, fields, &[])?;
+        writer.write(vec![
+            Arc::new(Int64Array::from_iter_values(0..theta.len() as i64)),
+            Arc::new(Float64Array::from_iter_values(theta.iter().copied())),
+            Arc::new(Float64Array::from_iter_values(slots.clicks.iter().copied())),
+        ])?;
+        writer.finish()?;
+        self.forget();
+        self.cluster.parquet_as("em_theta", &path, THETA)
+    }
+
+    /// Expected examinations of each slot without a click, and the log-likelihood without the part of θ alone.
+    pub fn expected(&self, gamma: u64, slots: &Slots) -> Result<(Vec<f64>, f64)> {
+        self.use_gamma(gamma)?;
+        let mut examined = vec![0.0; slots.shown.len()];
+        let mut parts: Vec<(i64, f64)> = Vec::new();
+        for row in self.cluster.rows(&statement("expected", &[("tiny", double(f64::MIN_POSITIVE))]))? {
+            let at = row.get(0).and_then(|value| value.as_i64()).unwrap_or(-1);
+            parts.push((at, number(&row, 2)?));
+            if at >= 0 {
+                examined[self.slot(&row, slots.shown.len())?] = number(&row, 1)?;
+            }
+        }
+        // Rows come in any order; sums are taken in one.
+        parts.sort_by_key(|(slot, _)| *slot);
+        Ok((examined, parts.iter().map(|(_, part)| part).sum()))
+    }
+
+    /// The table of γ after a step from `gamma`.
+    pub fn relevance(&mut self, gamma: u64) -> Result<u64> {
+        self.use_gamma(gamma)?;
+        self.write_gamma(&statement("relevance", &[("tiny", double(f64::MIN_POSITIVE))]))
+    }
+
+    /// ‖r‖² and ‖v‖² of γ, for the table two steps after x₀.
+    pub fn squared_lengths(&self, gamma: u64) -> Result<(f64, f64)> {
+        self.use_gamma(gamma)?;
+        let rows = self.cluster.rows(&statement("lengths", &[]))?;
+        let row = rows.first().ok_or_else(|| Error::parameter("Spark gave no sums"))?;
+        Ok((number(row, 0)?, number(row, 1)?))
+    }
+
+    /// The table of γ after a jump, from the table two steps after x₀.
+    pub fn jump(&mut self, gamma: u64, length: f64) -> Result<u64> {
+        self.use_gamma(gamma)?;
+        self.write_gamma(&statement("jump", &[("length", double(length)), ("margin", double(MARGIN))]))
+    }
+
+    fn write_gamma(&mut self, query: &str) -> Result<u64> {
+        self.last += 1;
+        self.cluster.save(query, &self.gamma_path(self.last))?;
+        self.forget();
+        Ok(self.last)
+    }
+
+    fn use_gamma(&self, gamma: u64) -> Result<()> {
+        self.cluster.parquet_as("em_gamma", &self.gamma_path(gamma), GAMMA)
+    }
+
+    fn gamma_path(&self, number: u64) -> PathBuf {
+        self.scratch.join(format!("gamma-{number}"))
+    }
+
+    /// Removes tables that no step reads again. What cannot be removed now is removed with the folder.
+    fn forget(&self) {
+        if let Some(old) = self.last.checked_sub(KEPT) {
+            let _ = std::fs::remove_dir_all(self.gamma_path(old));
+            let _ = std::fs::remove_file(self.scratch.join(format!("theta-{old}.parquet")));
+        }
+    }
+
+    fn materialise(&self, name: &str, query: &str) -> Result<()> {
+        let folder = self.scratch.join(name);
+        self.cluster.save(query, &folder)?;
+        self.cluster.parquet(&format!("em_{name}"), &folder)
+    }
+}
+
+/// A statement of the file, with values for its placeholders.
+fn statement(name: &str, values: &[(&str, String)]) -> String {
+    let rest = SQL.split_once(&format!("-- @{name}\n")).map_or("", |(_, rest)| rest);
+    let mut query = rest.split_once(";\n").map_or(rest, |(query, _)| query).to_string();
+    for (placeholder, value) in values {
+        query = query.replace(&format!("{{{placeholder}}}"), value);
+    }
+    query
+}
+
+/// A number as a literal of type DOUBLE, to the last bit.
+fn double(value: f64) -> String {
+    format!("{value:e}D")
+}
+
+fn number(row: &Row, at: usize) -> Result<f64> {
+    let value = row.get(at).and_then(|value| value.as_f64().or_else(|| value.as_i64().map(|v| v as f64)));
+    value.ok_or_else(|| Error::parameter("Spark gave no number where a sum was asked for"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_are_found_and_filled_in() {
+        let values = ["gamma", "tiny", "margin", "length", "positions"].map(|name| (name, "7".to_string()));
+        let names = ["documents", "entries of positions", "entries of users", "slots", "links", "start"];
+        for name in names.into_iter().chain(["expected", "relevance", "lengths", "jump"]) {
+            let query = statement(name, &values);
+            assert!(query.contains("SELECT") && !query.contains(['{', '}', '@']), "{name}: {query}");
+        }
+    }
+
+    #[test]
+    fn literals_keep_every_bit() {
+        for value in [0.1 + 0.2, 1e-9, f64::MIN_POSITIVE, 4.0] {
+            let literal = double(value);
+            assert_eq!(literal.strip_suffix('D').unwrap().parse::<f64>().unwrap(), value);
+        }
+    }
+}

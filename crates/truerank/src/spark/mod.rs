@@ -1,0 +1,17 @@
+//! Counts logs and estimates examination on a cluster: files that both sides see enter, the same artefacts leave.
+//!
+//! [`SparkCount`] counts with the statements of [`sql`](crate::sql); [`SparkEm`] sums up the iterations of EM there. The
+//! cluster is named by the address of its Spark Connect server, `sc://host:port`.
+
+mod check;
+mod cluster;
+mod copy;
+mod count;
+mod em;
+mod em_tables;
+mod paths;
+mod rows;
+mod source;
+
+pub use count::SparkCount;
+pub use em::SparkEm;

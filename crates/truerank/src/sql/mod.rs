@@ -1,0 +1,7 @@
+//! Counting as SQL: a dialect and the names of a log's columns enter, statements for a warehouse leave.
+
+mod count;
+mod dialect;
+
+pub use count::{CountSql, CountView};
+pub use dialect::Dialect;
