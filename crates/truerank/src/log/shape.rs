@@ -32,6 +32,8 @@ pub(crate) struct FileShape {
     pub layout: Layout,
     /// The columns that the layout's numbers stand for. Those of CSV and TSV are named by their place.
     pub columns: Vec<(String, ColumnKind)>,
+    /// The exact types of those that are read, in Parquet: whole numbers may have 32 or 64 bits.
+    pub types: Vec<String>,
     /// Whether a JSON file is one array instead of an object per line.
     pub is_array: bool,
     pub compression: Option<Compression>,
@@ -89,6 +91,7 @@ impl FileShape {
             path: path.to_path_buf(),
             format: options.format.or_else(|| LogFormat::of(path)).unwrap_or(LogFormat::Csv),
             columns: source.columns(),
+            types: source.types(),
             is_array: source.is_array(),
             compression: compression(path)?,
             layout,

@@ -213,6 +213,15 @@ impl Source {
         }
     }
 
+    /// The exact types of the columns that are read, where they have any.
+    #[cfg(feature = "spark")]
+    pub(super) fn types(&self) -> Vec<String> {
+        match self {
+            Source::Parquet { file, .. } => file.types(),
+            Source::Text { .. } | Source::Empty => Vec::new(),
+        }
+    }
+
     #[cfg(feature = "spark")]
     pub(super) fn is_array(&self) -> bool {
         matches!(self, Source::Text { form, .. } if form.is_array())

@@ -27,7 +27,7 @@ pub(super) struct IdKinds {
     pub docs: bool,
 }
 
-/// Files that can be read by one scan: of one folder, form, and kinds of columns.
+/// Files that can be read by one scan: of one folder, form, and types of columns.
 struct Group<'a> {
     view: String,
     shape: &'a FileShape,
@@ -105,7 +105,7 @@ fn groups(files: &[FileShape]) -> Result<Vec<Group<'_>>> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let layout = &shape.layout;
         let fields = (&layout.session, layout.user, layout.query, layout.doc, layout.position, layout.click);
-        let signature = format!("{} {fields:?} {:?}", shape.format, shape.columns);
+        let signature = format!("{} {fields:?} {:?} {:?}", shape.format, shape.columns, shape.types);
         let count = found.len();
         let group = found.entry((signature, folder.display().to_string())).or_insert_with(|| Group {
             view: format!("truerank_files_{count}"),

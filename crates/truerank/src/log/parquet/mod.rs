@@ -77,6 +77,13 @@ impl ParquetFile {
         fields.map(|field| (field.name().clone(), kind_of(field.data_type()))).collect()
     }
 
+    /// The exact types of the columns that are read.
+    #[cfg(feature = "spark")]
+    pub fn types(&self) -> Vec<String> {
+        let schema = self.metadata.schema();
+        self.layout.columns().into_iter().map(|at| schema.field(at).data_type().to_string()).collect()
+    }
+
     pub fn chunk_count(&self) -> usize {
         self.first_rows.len()
     }
