@@ -74,10 +74,11 @@ impl Progress for Shown {
         }
     }
 
-    fn advance(&self, steps: u64) {
+    fn advance(&self, steps: u64) -> truerank::Result<()> {
         if let Some(bar) = &*self.bar.lock().expect("no thread panics while it holds the bar") {
             bar.inc(steps);
         }
+        Ok(())
     }
 
     fn done(&self, text: &str) {

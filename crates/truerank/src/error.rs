@@ -31,6 +31,9 @@ pub enum Error {
     /// A parameter is outside its range, or two inputs do not fit together.
     #[error("{0}")]
     Parameter(String),
+    /// Whoever asked for the work wanted it to end; see [`Progress::advance`](crate::progress::Progress::advance).
+    #[error("stopped before it was done")]
+    Stopped,
 }
 
 impl Error {

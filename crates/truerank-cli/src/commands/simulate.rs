@@ -3,14 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use rayon::prelude::*;
 use serde_json::json;
 use truerank::counts::is_counts_file;
 use truerank::data::{Dataset, Splits};
 use truerank::experiment::production_ranker;
 use truerank::files::{check_file, check_folder};
-use truerank::log::{Impression, LogWriter};
-use truerank::progress::Progress;
+use truerank::log::LogWriter;
 use truerank::simulate::{ShownLists, Simulation, Simulator, paper_etas};
 
 use super::common::{DataArguments, LoadedRanker};
@@ -102,9 +100,6 @@ pub struct Simulate {
     output: PathBuf,
 }
 
-/// Pieces drawn at a time.
-const PIECES: usize = 32;
-
 impl Simulate {
     pub fn run(self, progress: &Shown) -> Result<()> {
         self.check_output()?;
@@ -169,23 +164,15 @@ impl Simulate {
         Ok(ShownLists::top(data, scores, self.length)?)
     }
 
-    /// Draws and writes the log a few pieces at a time, so that memory does not grow with it.
+    /// Draws and writes the log.
     fn write_log(&self, simulator: &Simulator<'_>, progress: &Shown) -> Result<Clicks> {
         let ids = simulator.empty_log();
         let mut writer = LogWriter::create(&self.output, &ids.users, &ids.queries, &ids.docs)?;
         let mut clicks = Clicks::default();
-        progress.begin("simulating", self.sessions);
-        let pieces: Vec<u64> = (0..simulator.piece_count()).collect();
-        let mut room: Vec<Vec<Impression>> = vec![Vec::new(); PIECES];
-        for some in pieces.chunks(PIECES) {
-            let drawn = &mut room[..some.len()];
-            drawn.par_iter_mut().zip(some).for_each(|(room, &piece)| simulator.piece_into(piece, room));
-            for impressions in drawn {
-                impressions.iter().for_each(|i| clicks.add(i.position, 1, u64::from(i.click)));
-                writer.write(impressions)?;
-            }
-            progress.advance(self.sessions * some.len() as u64 / pieces.len() as u64);
-        }
+        simulator.for_each_piece(progress, |impressions| {
+            impressions.iter().for_each(|i| clicks.add(i.position, 1, u64::from(i.click)));
+            writer.write(impressions)
+        })?;
         writer.finish()?;
         Ok(clicks)
     }

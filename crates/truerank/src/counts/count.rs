@@ -14,7 +14,7 @@ use super::view::{CountsView, Totals};
 use super::writer::{FolderWriter, Names};
 use crate::files::{Room, write_folder};
 use crate::log::{BadKind, BadRowsWriter, Log, ReadOptions, Reading, for_each_rows};
-use crate::progress::Progress;
+use crate::progress::{Progress, Silent};
 use crate::{Error, Result};
 
 /// What to count beside cells and sessions, and how much memory that may take.
@@ -111,7 +111,7 @@ fn write(mut counted: Counted, folder: &Path, progress: &dyn Progress) -> Result
         writer.push_cells(&batch.cells)?;
         writer.push_sessions(&batch.sessions)?;
         writer.push_patterns(&batch.patterns)?;
-        progress.advance(batch.cells.iter().map(|cell| cell.impressions).sum());
+        progress.advance(batch.cells.iter().map(|cell| cell.impressions).sum())?;
         Ok(())
     })?;
     writer.finish()
@@ -127,12 +127,10 @@ fn count(
     let counter = counter.reading(options);
     let reading = for_each_rows(paths, options, progress, |piece| counter.add_rows(piece.rows))?;
     let rows = counter.rows();
-    progress.begin("counting", rows);
-    let counted = counter.count().map_err(|stop| match stop {
+    let counted = counter.count(progress).map_err(|stop| match stop {
         Stop::Conflict(conflict) => locate(&reading.files, options, &conflict),
         Stop::Error(error) => error,
     })?;
-    progress.advance(rows);
     let summary = summarize(&counted, reading, options, rows)?;
     Ok((counted, summary))
 }
@@ -178,7 +176,7 @@ pub fn count_log(log: &Log, options: &CountOptions) -> Result<(Counts, LogSummar
     let counter = options.counter()?;
     counter.add(log.block())?;
     let rows = counter.rows();
-    let counted = counter.count().map_err(|stop| match stop {
+    let counted = counter.count(&Silent).map_err(|stop| match stop {
         Stop::Conflict(conflict) => Error::parameter(conflict.describe(None)),
         Stop::Error(error) => error,
     })?;

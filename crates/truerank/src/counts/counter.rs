@@ -21,6 +21,7 @@ use super::used::UsedIds;
 use crate::files::Room;
 use crate::ids::Ids;
 use crate::log::{Block, IdColumn, ReadOptions, Rows};
+use crate::progress::{Progress, Silent};
 use crate::{Error, Result};
 
 /// Rows of a block that are scattered at a time.
@@ -118,7 +119,7 @@ impl Counter {
 
     /// The counts of all that was added.
     pub fn finish(self) -> Result<Counts> {
-        match self.count() {
+        match self.count(&Silent) {
             Ok(counted) => counted.into_counts(),
             Err(Stop::Conflict(conflict)) => Err(Error::parameter(conflict.describe(None))),
             Err(Stop::Error(error)) => Err(error),
@@ -126,14 +127,20 @@ impl Counter {
     }
 
     /// The counts, or what contradicts itself in the log.
-    pub(super) fn count(self) -> Result<Counted, Stop<NamedConflict>> {
+    pub(super) fn count(self, progress: &dyn Progress) -> Result<Counted, Stop<NamedConflict>> {
         let ids = self.ids.bytes();
         let (names, numbers) = self.ids.into_numbers();
         let used = self.rules.leaves_out().then(|| UsedIds::none_of(&names));
         let work = Work { numbers, rules: self.rules, used, ids, store: self.store };
         let partitions = self.partitions.into_inner().unwrap_or_else(PoisonError::into_inner);
+        progress.begin("counting", partitions.len() as u64);
+        let count = |pieces| {
+            let counted = work.count(pieces, &SPLITS)?;
+            progress.advance(1)?;
+            Ok(counted)
+        };
         let parts: Vec<Result<Vec<(Part, SortedRun)>, Stop>> =
-            partitions.into_par_iter().with_max_len(1).map(|pieces| work.count(pieces, &SPLITS)).collect();
+            partitions.into_par_iter().with_max_len(1).map(count).collect();
         let (parts, runs) = all_or_first(parts).map_err(|stop| stop.named(&names))?.into_iter().flatten().unzip();
         let named = |conflict: &Conflict| NamedConflict::new(conflict, &names);
         let summary = PartSummary::of(parts, named);

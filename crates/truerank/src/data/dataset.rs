@@ -2,15 +2,18 @@
 
 use std::ops::Range;
 
+use arrow_buffer::ScalarBuffer;
+
 use crate::ids::Ids;
 use crate::{Error, Result};
 
 /// Documents of queries as one dense row-major matrix of features, with grades where people gave them.
 ///
-/// The documents of a query are consecutive rows. A document's id is unique within its query.
+/// The documents of a query are consecutive rows. A document's id is unique within its query. The matrix may be memory
+/// that someone else keeps, see [`DatasetBuilder::build_on`]; copies of a data set share it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
-    features: Vec<f32>,
+    features: ScalarBuffer<f32>,
     feature_count: usize,
     grades: Option<Vec<u8>>,
     queries: Ids,
@@ -93,7 +96,7 @@ impl Dataset {
         {
             wide[..narrow.len()].copy_from_slice(narrow);
         }
-        Dataset { features, feature_count: count, ..self }
+        Dataset { features: features.into(), feature_count: count, ..self }
     }
 
     /// The queries numbered `queries`, in that order.
@@ -103,7 +106,7 @@ impl Dataset {
         let mut features = Vec::with_capacity(rows.len() * self.feature_count);
         rows.iter().for_each(|&row| features.extend_from_slice(self.row(row)));
         Dataset {
-            features,
+            features: features.into(),
             feature_count: self.feature_count,
             grades: self.grades.as_ref().map(|grades| rows.iter().map(|&row| grades[row]).collect()),
             queries: self.queries.select(queries.iter().copied()),
@@ -138,10 +141,17 @@ pub struct DatasetBuilder {
 
 impl DatasetBuilder {
     /// Checks that the parts fit together.
-    pub fn build(self) -> Result<Dataset> {
+    pub fn build(mut self) -> Result<Dataset> {
+        let features = std::mem::take(&mut self.features);
+        self.build_on(features.into())
+    }
+
+    /// The same on a matrix that is shared, such as one of NumPy or of an Arrow table, in place of `features`: it is not
+    /// copied.
+    pub fn build_on(self, features: ScalarBuffer<f32>) -> Result<Dataset> {
         let rows = self.query_ends.last().copied().unwrap_or(0);
         let docs = self.docs.unwrap_or_else(|| number_within_queries(&self.query_ends));
-        let fits = self.features.len() == rows * self.feature_count
+        let fits = features.len() == rows * self.feature_count
             && docs.len() == rows
             && self.queries.len() == self.query_ends.len()
             && self.query_ends.is_sorted()
@@ -149,14 +159,14 @@ impl DatasetBuilder {
         if !fits {
             return Err(Error::parameter(format!(
                 "features ({} values), docs ({}), grades and queries ({}) do not agree on {rows} rows of {} features",
-                self.features.len(),
+                features.len(),
                 docs.len(),
                 self.queries.len(),
                 self.feature_count
             )));
         }
         Ok(Dataset {
-            features: self.features,
+            features,
             feature_count: self.feature_count,
             grades: self.grades,
             queries: self.queries,

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::permutation::{PermutationTest, permutation_test};
 use crate::Result;
 use crate::counts::{CountsView, SessionCount};
+use crate::progress::Progress;
 use crate::random::{Random, stream};
 
 /// Whether users and queries depend on each other.
@@ -33,7 +34,12 @@ const SESSIONS_PER_QUERY: u64 = 2_000;
 ///
 /// Users are shuffled over all sessions, so nothing is assumed of how often people search or how popular queries are.
 /// Of long logs a random part of the queries is taken, with all their sessions or a random part of them.
-pub(super) fn dependence(counts: &dyn CountsView, permutations: usize, seed: u64) -> Result<Option<Dependence>> {
+pub(super) fn dependence(
+    counts: &dyn CountsView,
+    permutations: usize,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<Option<Dependence>> {
     let table = Table::sample(counts, seed)?;
     if table.ends.len() < 2 || table.per_user.iter().filter(|&&n| n > 0.0).count() < 2 {
         return Ok(None);
@@ -44,7 +50,7 @@ pub(super) fn dependence(counts: &dyn CountsView, permutations: usize, seed: u64
         shuffle(&mut users, random);
         table.chi_squared(&users, &mut table.scratch())
     };
-    let test = permutation_test(observed, permutations, (seed, "doctor/dependence"), shuffled);
+    let test = permutation_test(observed, permutations, (seed, "doctor/dependence"), shuffled, progress)?;
     Ok(Some(Dependence {
         strength: table.cramers_v(&test),
         sessions: table.users.len() as u64,
@@ -166,6 +172,7 @@ mod tests {
     use super::*;
     use crate::counts::Counts;
     use crate::ids::Ids;
+    use crate::progress::Silent;
 
     fn counts(rows: &[(u32, u32, u64)]) -> Counts {
         let most = |of: fn(&(u32, u32, u64)) -> u32| Ids::numbered(rows.iter().map(of).max().unwrap_or(0) as usize + 1);
@@ -188,24 +195,24 @@ mod tests {
 
     #[test]
     fn queries_of_their_own_are_found_and_shared_ones_are_not() {
-        let own = dependence(&counts(&[(0, 0, 40), (1, 1, 40), (2, 2, 40)]), 999, 1).unwrap().unwrap();
+        let own = dependence(&counts(&[(0, 0, 40), (1, 1, 40), (2, 2, 40)]), 999, 1, &Silent).unwrap().unwrap();
         assert_eq!(own.test.p, 1.0 / 1000.0);
         assert!(own.strength > 0.95, "{own:?}");
         let same: Vec<_> = (0..40).flat_map(|query| (0..3).map(move |user| (query, user, 5))).collect();
-        let same = dependence(&counts(&same), 999, 1).unwrap().unwrap();
+        let same = dependence(&counts(&same), 999, 1, &Silent).unwrap().unwrap();
         assert!(same.test.p > 0.5 && same.strength < 0.05, "{same:?}");
     }
 
     #[test]
     fn one_user_or_one_query_cannot_depend() {
-        assert_eq!(dependence(&counts(&[(0, 0, 5), (1, 0, 5)]), 99, 1).unwrap(), None);
-        assert_eq!(dependence(&counts(&[(0, 0, 5), (0, 1, 5)]), 99, 1).unwrap(), None);
+        assert_eq!(dependence(&counts(&[(0, 0, 5), (1, 0, 5)]), 99, 1, &Silent).unwrap(), None);
+        assert_eq!(dependence(&counts(&[(0, 0, 5), (0, 1, 5)]), 99, 1, &Silent).unwrap(), None);
     }
 
     #[test]
     fn long_logs_are_sampled() {
         let rows: Vec<_> = (0..500).flat_map(|query| (0..2).map(move |user| (query, user, 1_000_000))).collect();
-        let found = dependence(&counts(&rows), 99, 1).unwrap().unwrap();
+        let found = dependence(&counts(&rows), 99, 1, &Silent).unwrap().unwrap();
         assert!((SESSIONS as u64..SESSIONS as u64 + 2 * SESSIONS_PER_QUERY).contains(&found.sessions), "{found:?}");
     }
 }

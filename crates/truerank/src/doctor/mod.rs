@@ -100,15 +100,15 @@ impl Doctor {
     ) -> Result<(Diagnosis, Option<Propensities>)> {
         self.check()?;
         progress.begin("looking at users and queries", 3);
-        let dependence = dependence::dependence(counts, self.permutations, self.seed)?;
-        progress.advance(1);
-        let differences = strata::differences(counts, self.permutations, self.seed)?;
-        progress.advance(1);
+        let dependence = dependence::dependence(counts, self.permutations, self.seed, progress)?;
+        progress.advance(1)?;
+        let differences = strata::differences(counts, self.permutations, self.seed, progress)?;
+        progress.advance(1)?;
         let positions = AtPosition::all(counts)?;
         let relative = differences.as_ref().map(|_| RelativeExamination::of(counts)).transpose()?;
         let groups = relative.as_ref().map(|relative| groups::user_groups(counts, &positions, relative));
         let comparable = Comparable::of(counts, data)?;
-        progress.advance(1);
+        progress.advance(1)?;
         let mut diagnosis = Diagnosis {
             sizes: Sizes::of(counts),
             sessions_per_user: Spread::of(counts.sessions_per_user()),

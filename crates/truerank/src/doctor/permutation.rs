@@ -3,6 +3,8 @@
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::Result;
+use crate::progress::Progress;
 use crate::random::{Random, stream};
 
 /// A permutation test.
@@ -34,12 +36,14 @@ pub(super) fn permutation_test(
     permutations: usize,
     (seed, purpose): (u64, &str),
     statistic: impl Fn(&mut Random) -> f64 + Sync,
-) -> PermutationTest {
+    progress: &dyn Progress,
+) -> Result<PermutationTest> {
     let mut drawn: Vec<f64> = Vec::new();
     // Sums in another order differ in their last bits; what is equal should count as equal.
     let reached = observed - observed.abs() * 1e-9;
     let mut hits = 0;
     while drawn.len() < permutations {
+        progress.advance(0)?;
         let batch = drawn.len()..permutations.min(drawn.len() + BATCH);
         let values: Vec<f64> =
             batch.into_par_iter().map(|index| statistic(&mut stream(seed, purpose, index as u64))).collect();
@@ -47,11 +51,11 @@ pub(super) fn permutation_test(
             drawn.push(value);
             hits += usize::from(value >= reached);
             if hits == ENOUGH {
-                return outcome(observed, &drawn, hits as f64 / drawn.len() as f64);
+                return Ok(outcome(observed, &drawn, hits as f64 / drawn.len() as f64));
             }
         }
     }
-    outcome(observed, &drawn, (hits + 1) as f64 / (drawn.len() + 1) as f64)
+    Ok(outcome(observed, &drawn, (hits + 1) as f64 / (drawn.len() + 1) as f64))
 }
 
 fn outcome(statistic: f64, drawn: &[f64], p: f64) -> PermutationTest {
@@ -62,17 +66,18 @@ fn outcome(statistic: f64, drawn: &[f64], p: f64) -> PermutationTest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::progress::Silent;
     use rand::RngExt;
 
     #[test]
     fn p_is_the_share_of_draws_at_least_as_large() {
         let uniform = |random: &mut Random| random.random::<f64>();
-        let far = permutation_test(2.0, 999, (1, "test"), uniform);
+        let far = permutation_test(2.0, 999, (1, "test"), uniform, &Silent).unwrap();
         assert_eq!((far.p, far.permutations), (1.0 / 1000.0, 999));
         assert!((far.by_chance - 0.5).abs() < 0.05);
-        let middle = permutation_test(0.5, 999, (1, "test"), uniform);
+        let middle = permutation_test(0.5, 999, (1, "test"), uniform, &Silent).unwrap();
         assert!((middle.p - 0.5).abs() < 0.2 && middle.permutations < 100, "{middle:?}");
         // Ties count as reached.
-        assert_eq!(permutation_test(1.0, 999, (1, "test"), |_| 1.0 - 1e-12).p, 1.0);
+        assert_eq!(permutation_test(1.0, 999, (1, "test"), |_| 1.0 - 1e-12, &Silent).unwrap().p, 1.0);
     }
 }

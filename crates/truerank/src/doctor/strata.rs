@@ -13,6 +13,7 @@ use serde::Serialize;
 use super::permutation::{PermutationTest, permutation_test};
 use crate::Result;
 use crate::counts::{Cell, CountsView, by_position};
+use crate::progress::Progress;
 use crate::random::{Random, stream};
 
 /// Whether users examine positions differently.
@@ -60,7 +61,12 @@ impl<'a> Stratum<'a> {
 }
 
 /// The test, or nothing where no clicks can be compared between users.
-pub(super) fn differences(counts: &dyn CountsView, permutations: usize, seed: u64) -> Result<Option<Differences>> {
+pub(super) fn differences(
+    counts: &dyn CountsView,
+    permutations: usize,
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<Option<Differences>> {
     let (mut strata, mut clicks) = (0, 0);
     for_each_stratum(counts, |_, stratum| {
         strata += 1;
@@ -77,7 +83,7 @@ pub(super) fn differences(counts: &dyn CountsView, permutations: usize, seed: u6
         let mut draw = Draw::default();
         design.statistic(|stratum, cell| draw.clicks(stratum, cell, random))
     };
-    let test = permutation_test(observed, permutations, (seed, "doctor/differences"), shuffled);
+    let test = permutation_test(observed, permutations, (seed, "doctor/differences"), shuffled, progress)?;
     Ok(Some(Differences { test, clicks, comparable: clicks as f64 / counts.totals().clicks as f64 }))
 }
 
@@ -250,6 +256,7 @@ fn one_by_one(total: u64, marked: u64, draws: u64, random: &mut Random) -> u64 {
 mod tests {
     use super::*;
     use crate::counts::Counts;
+    use crate::progress::Silent;
 
     #[test]
     fn a_sample_is_that_of_a_shuffled_list() {
@@ -301,6 +308,6 @@ mod tests {
     fn documents_that_one_user_saw_tell_nothing() {
         let cell = |doc, user| Cell { query: 0, doc, position: 1, user, impressions: 9, clicks: 3 };
         let counts = Counts { cells: vec![cell(0, 0), cell(1, 1)], ..Counts::default() };
-        assert_eq!(differences(&counts, 99, 1).unwrap(), None);
+        assert_eq!(differences(&counts, 99, 1, &Silent).unwrap(), None);
     }
 }

@@ -28,8 +28,8 @@ fn found(simulation: impl Fn(u64) -> Simulation) -> usize {
     let data = data();
     let has_bias = |seed: &u64| {
         let (counts, _) = log(&data, simulation(*seed).seed(*seed));
-        let depend = dependence(&counts, 199, 1).unwrap().is_some_and(|found| found.test.p < 0.01);
-        depend && differences(&counts, 199, 1).unwrap().is_some_and(|found| found.test.p < 0.01)
+        let depend = dependence(&counts, 199, 1, &Silent).unwrap().is_some_and(|found| found.test.p < 0.01);
+        depend && differences(&counts, 199, 1, &Silent).unwrap().is_some_and(|found| found.test.p < 0.01)
     };
     SEEDS.filter(has_bias).count()
 }

@@ -125,7 +125,7 @@ impl Runner<'_> {
         };
         let world = self.prepare(work.world, data)?;
         self.keep_facts(work.world, &world)?;
-        self.steps.inner.advance(WORLD_COST);
+        self.steps.inner.advance(WORLD_COST)?;
         self.find_examination(work, &world)?;
         let (spread, one_by_one): (Vec<&Run>, Vec<&Run>) = work.runs.iter().partition(|run| trains_on_one_core(run));
         let outcomes: Vec<(&Run, Outcome)> =
@@ -174,7 +174,7 @@ impl Runner<'_> {
             let store = |store: &Store| store.keep_examination(work.world, source, &propensities, error);
             self.store.map_or(Ok(()), store)?;
             self.results.add_examination(work.world, source, Found { propensities, error });
-            self.steps.inner.advance(source_cost(source));
+            self.steps.inner.advance(source_cost(source))?;
         }
         Ok(())
     }
@@ -184,7 +184,7 @@ impl Runner<'_> {
         let trainer = self.settings.trainer(run, world.counts().queries.len());
         let outcome = world.run(run.method, propensities, &trainer, &self.steps)?;
         self.store.map_or(Ok(()), |store| store.keep_run(run, &outcome))?;
-        self.steps.inner.advance(cost(run, self.settings, self.data));
+        self.steps.inner.advance(cost(run, self.settings, self.data))?;
         self.steps.inner.done(&format!("{}: nDCG@5 {:.4}", run.name(), outcome.mean(NDCG5)));
         Ok(outcome)
     }
@@ -259,7 +259,9 @@ impl Progress for Steps<'_> {
         self.inner.note(what);
     }
 
-    fn advance(&self, _steps: u64) {}
+    fn advance(&self, _steps: u64) -> Result<()> {
+        self.inner.advance(0)
+    }
 
     fn note(&self, text: &str) {
         self.inner.note(text);

@@ -133,9 +133,8 @@ impl<T: Fn(Piece) -> Result<()> + Sync> Reader<'_, T> {
     fn run(&self) {
         while let Some(task) = self.next() {
             let (number, file, bytes) = (task.number, task.file, task.bytes);
-            match self.run_task(task) {
-                Ok(()) => self.progress.advance(bytes),
-                Err(error) => self.fail(number, file, error),
+            if let Err(error) = self.run_task(task).and_then(|()| self.progress.advance(bytes)) {
+                self.fail(number, file, error);
             }
         }
     }

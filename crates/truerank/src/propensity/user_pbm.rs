@@ -119,7 +119,7 @@ impl UserPbm {
             let value = expectation.log_likelihood / weighted.impressions();
             let change = fit.log_likelihood.last().map_or(f64::INFINITY, |last| (value - last).abs());
             fit.log_likelihood.push(value);
-            progress.advance(1);
+            progress.advance(1)?;
             progress.note(&format!("log-likelihood {value:.6}"));
             if change <= self.tolerance * value.abs() {
                 fit.converged = true;

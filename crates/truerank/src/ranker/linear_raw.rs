@@ -84,7 +84,7 @@ impl LinearRaw {
                     return Err(diverged(step, loss, 1.0));
                 }
                 raw = scale.raw(weights);
-                progress.advance(1);
+                progress.advance(1)?;
                 course.check(step, loss, &raw, |features| scale.model(weights).score(features), progress)
             },
         )?;

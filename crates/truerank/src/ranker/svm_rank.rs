@@ -74,7 +74,7 @@ impl SvmRank {
             let bound = bundle.solve(0.1 * self.tolerance * best.objective);
             gap = (best.objective - bound) / best.objective;
             checks.push(Check { step, loss: best.objective, validation: None });
-            progress.advance(1);
+            progress.advance(1)?;
             progress.note(&format!("gap {gap:.5}"));
             if gap <= self.tolerance {
                 break;

@@ -280,7 +280,7 @@ impl Trainer {
                     break;
                 }
             }
-            progress.advance(1);
+            progress.advance(1)?;
         }
         Ok(())
     }
@@ -313,7 +313,7 @@ impl Trainer {
                 }
                 let place = &mut network.parameters_mut()[layer.weight()];
                 place.iter_mut().zip(weights).for_each(|(place, &weight)| *place = weight as f32);
-                progress.advance(1);
+                progress.advance(1)?;
                 course.check_network(iteration, loss, network, progress)
             },
         )

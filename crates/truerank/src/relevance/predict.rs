@@ -65,7 +65,7 @@ impl RelevancePredictor {
             RelevanceForm::Table => {
                 return Err(Error::parameter("predictions come from features, but relevance by a table has none"));
             }
-            RelevanceForm::Linear => regression.linear_scores(data, &part_of_doc, progress),
+            RelevanceForm::Linear => regression.linear_scores(data, &part_of_doc, progress)?,
             RelevanceForm::Mlp(architecture) => regression.network_scores(architecture, data, self.seed, progress)?,
         };
         let values = regression.calibrated(&scores);
@@ -134,7 +134,7 @@ impl Regression {
     }
 
     /// The logits of each part by the regression on the others.
-    fn linear_scores(&self, data: &Dataset, part_of_doc: &[u32], progress: &dyn Progress) -> Vec<f64> {
+    fn linear_scores(&self, data: &Dataset, part_of_doc: &[u32], progress: &dyn Progress) -> Result<Vec<f64>> {
         let design = Design::new(data, self.rows.clone());
         let mut scores = vec![0.0; self.docs.len()];
         progress.begin("predicting relevance", u64::from(PARTS));
@@ -142,9 +142,9 @@ impl Regression {
             let fitted = self.fit(&design, |doc| part_of_doc[doc] != part);
             let of_part = (0..scores.len()).filter(|doc| part_of_doc[*doc] == part);
             of_part.for_each(|doc| scores[doc] = fitted.scores()[doc]);
-            progress.advance(1);
+            progress.advance(1)?;
         }
-        scores
+        Ok(scores)
     }
 
     /// The logits of each part by a network trained on the others.

@@ -10,12 +10,16 @@ use super::{ClickModel, PositionBased, ShownLists, Simulation};
 use crate::data::Dataset;
 use crate::ids::{Ids, Interner};
 use crate::log::{Impression, Log};
+use crate::progress::Progress;
 use crate::propensity::Propensities;
 use crate::random::{Random, stream};
 use crate::{Error, Result};
 
 /// Sessions drawn from one stream; part of what a seed means.
 const SESSIONS_PER_PIECE: u64 = 4096;
+
+/// Pieces drawn at a time.
+const PIECES: usize = 32;
 
 /// Users, traffic and lists, ready to draw sessions from.
 pub struct Simulator<'a> {
@@ -101,6 +105,24 @@ impl<'a> Simulator<'a> {
     pub fn log(&self) -> Log {
         let pieces: Vec<Vec<Impression>> = (0..self.piece_count()).into_par_iter().map(|i| self.piece(i)).collect();
         Log { impressions: pieces.concat(), ..self.empty_log() }
+    }
+
+    /// Hands the log to `take`, piece after piece in their order, so that memory does not grow with it.
+    pub fn for_each_piece(
+        &self,
+        progress: &dyn Progress,
+        mut take: impl FnMut(&[Impression]) -> Result<()>,
+    ) -> Result<()> {
+        let pieces: Vec<u64> = (0..self.piece_count()).collect();
+        progress.begin("simulating", self.settings.sessions);
+        let mut room: Vec<Vec<Impression>> = vec![Vec::new(); PIECES];
+        for some in pieces.chunks(PIECES) {
+            let drawn = &mut room[..some.len()];
+            drawn.par_iter_mut().zip(some).for_each(|(room, &piece)| self.piece_into(piece, room));
+            drawn.iter().try_for_each(|impressions| take(impressions))?;
+            progress.advance(self.settings.sessions * some.len() as u64 / pieces.len() as u64)?;
+        }
+        Ok(())
     }
 
     /// The log's ids without impressions: what all pieces share.

@@ -98,9 +98,9 @@ impl Counting<'_> {
         for view in [CountView::Pages, CountView::Checks, CountView::Cells, CountView::Sessions, CountView::Patterns] {
             self.cluster.view(view.name(), &sql.query(view))?;
         }
-        self.progress.advance(1);
+        self.progress.advance(1)?;
         log.check()?;
-        self.progress.advance(1);
+        self.progress.advance(1)?;
         Ok(())
     }
 
@@ -126,7 +126,7 @@ impl Counting<'_> {
         let folder = self.scratch.join(view.name());
         let order = view.order(Dialect::Spark).unwrap_or_default();
         self.cluster.save(&format!("SELECT {columns} FROM {} ORDER BY {order}", view.name()), &folder)?;
-        self.progress.advance(1);
+        self.progress.advance(1)?;
         Ok(folder)
     }
 

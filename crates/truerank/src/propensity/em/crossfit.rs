@@ -67,7 +67,7 @@ impl<'a> CrossFit<'a> {
         progress.begin("training networks", EPOCHS as u64);
         for _ in 0..EPOCHS {
             let (value, scores) = epoch(self)?;
-            progress.advance(1);
+            progress.advance(1)?;
             progress.note(&format!("log-likelihood of unseen queries {value:.6}"));
             if value > best {
                 (best, best_scores, since_best) = (value, scores, 0);

@@ -178,13 +178,15 @@ impl<'a> Fitting<'a> {
         let observations = self.observations.as_ref();
         let (_, alone) = self.fit(observations)?;
         self.progress.begin("grouping users", 1);
-        let first = groups.fit(observations, &alone.relevance)?;
+        let first = groups.fit(observations, &alone.relevance, self.progress)?;
         let merged = observe(self.counts, &first.clusters.of_user, self.keep.as_deref())?;
         let (basis, fit) = self.fit(merged.as_ref())?;
         self.progress.begin("grouping users", 1);
-        let last = groups
-            .clusters(users::ClusterCount::Given(first.clusters.len(merged.positions())))
-            .fit(observations, &fit.relevance)?;
+        let last = groups.clusters(users::ClusterCount::Given(first.clusters.len(merged.positions()))).fit(
+            observations,
+            &fit.relevance,
+            self.progress,
+        )?;
         let estimated = self.of_fit(merged.as_ref(), &basis, fit, &first.clusters.of_user)?;
         let grouped = self.with_shrunk(estimated, last.shrunk);
         Ok(Estimated { clusters: Some(last.clusters), held_out: first.held_out, ..grouped })
@@ -236,7 +238,7 @@ impl<'a> Fitting<'a> {
             let mut values = self.average(&by_user);
             values.extend(by_user.iter().filter(|_| with_users));
             rescale(&mut values, reference);
-            self.progress.advance(1);
+            self.progress.advance(1)?;
             Ok(values)
         })?;
         Ok(Estimated {

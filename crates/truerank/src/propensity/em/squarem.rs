@@ -65,7 +65,7 @@ impl Squarem {
             }
             let gain = (after.max(before) - log_likelihood[log_likelihood.len().saturating_sub(4)]).abs();
             converged = steps > 3 && gain <= self.tolerance * before.abs();
-            progress.advance(3);
+            progress.advance(3)?;
             progress.note(&format!("log-likelihood {before:.2}"));
         }
         Ok(Found { x, log_likelihood, converged })

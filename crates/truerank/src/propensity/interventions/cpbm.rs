@@ -168,7 +168,7 @@ impl Cpbm {
     fn fit(&self, inputs: &Inputs, tables: &Tables, progress: &dyn Progress) -> Result<Relative> {
         let pairs: Vec<Vec<Pair>> = (0..inputs.count).map(|context| tables.pairs(context)).collect();
         let mut model = Model::new(self, inputs.width, tables.positions)?;
-        let fit = self.train(&mut model, inputs, &pairs, progress);
+        let fit = self.train(&mut model, inputs, &pairs, progress)?;
         let examination = model.examination(inputs);
         let by_user: Vec<f64> = inputs.of_user.iter().flat_map(|&x| examination.of(x as usize)).copied().collect();
         let notes = notes(inputs, &pairs, tables.positions);
@@ -177,7 +177,7 @@ impl Cpbm {
     }
 
     /// Passes of Adam over batches of contexts; keeps the parameters of the best pass.
-    fn train(&self, model: &mut Model, inputs: &Inputs, pairs: &[Vec<Pair>], progress: &dyn Progress) -> Fit {
+    fn train(&self, model: &mut Model, inputs: &Inputs, pairs: &[Vec<Pair>], progress: &dyn Progress) -> Result<Fit> {
         let total: f64 = pairs.iter().flatten().map(weight_of).sum();
         let mut order: Vec<usize> = (0..inputs.count).filter(|&context| !pairs[context].is_empty()).collect();
         let mut course = Course::new(model, self.learning_rate);
@@ -195,13 +195,13 @@ impl Cpbm {
                 model.step(order.len() as f64 / contexts.len() as f64 / total, course.rate);
             }
             course.record(value / total, before, model, self.tolerance);
-            progress.advance(1);
+            progress.advance(1)?;
             if course.fit.converged {
                 break;
             }
         }
         model.restore(&course.kept);
-        course.fit
+        Ok(course.fit)
     }
 }
 

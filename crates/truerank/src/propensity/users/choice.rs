@@ -5,6 +5,7 @@ use super::grid::LikelihoodGrid;
 use super::mixture::{Mixture, MixtureFit, log_sum_exp};
 use super::shrinkage::shrink;
 use crate::Result;
+use crate::progress::Progress;
 
 /// The share of impressions that is held out.
 const HELD_OUT: f64 = 0.2;
@@ -36,12 +37,17 @@ pub(super) fn candidates(most: usize) -> Vec<usize> {
 
 /// Scores each number of clusters: fits the mixture to 80 % of each user's impressions, and predicts the clicks of
 /// the others with the responsibilities found, `log Σ_m r(u,m) Π_k L_uk(θ_m(k))`.
-pub(super) fn held_out_scores(evidence: &UserEvidence, numbers: &[usize], seed: u64) -> Result<Vec<HeldOut>> {
+pub(super) fn held_out_scores(
+    evidence: &UserEvidence,
+    numbers: &[usize],
+    seed: u64,
+    progress: &dyn Progress,
+) -> Result<Vec<HeldOut>> {
     let (kept, held) = evidence.thin(HELD_OUT, seed)?;
     let start = shrink(&LikelihoodGrid::new(&kept)?, None).examination;
     let by_number: Vec<Vec<f64>> = numbers
         .iter()
-        .map(|&clusters| predict(&MixtureFit::new(&kept, clusters, &start, seed)?, &held))
+        .map(|&clusters| predict(&MixtureFit::new(&kept, clusters, &start, seed, progress)?, &held))
         .collect::<Result<_>>()?;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let best = by_number.iter().max_by(|a, b| mean(a).total_cmp(&mean(b))).expect("at least one number");

@@ -3,6 +3,7 @@
 use super::evidence::{ChunkEvidence, EXAMINATION_BOUNDS, Slopes, UserEvidence};
 use super::k_means::Rows;
 use crate::Result;
+use crate::progress::Progress;
 
 /// Starts that are tried, the best of which is followed to the end (short runs: Biernacki et al. 2003).
 const STARTS: u64 = 8;
@@ -164,12 +165,13 @@ impl Mixture {
     /// The M-step is one of Newton's on the concave expected log-likelihood of each θ_m(k), bounded in odds; that
     /// takes a few iterations where the step of posterior examinations takes hundreds. Should the likelihood
     /// fall, that other step, which cannot lower it, is taken in its place.
-    fn improve(self, evidence: &UserEvidence, iterations: usize) -> Result<MixtureFit> {
+    fn improve(self, evidence: &UserEvidence, iterations: usize, progress: &dyn Progress) -> Result<MixtureFit> {
         let mut mixture = self;
         let mut sweep = mixture.sweep(evidence)?;
         let mut log_likelihood = vec![sweep.log_likelihood];
         let mut converged = false;
         for _ in 0..iterations {
+            progress.advance(0)?;
             let (mut next, mut next_sweep) = mixture.stepped(&sweep, evidence, newton_step)?;
             if next_sweep.log_likelihood < sweep.log_likelihood {
                 (next, next_sweep) = mixture.stepped(&sweep, evidence, posterior_step)?;
@@ -206,7 +208,13 @@ impl MixtureFit {
     ///
     /// k-means sees `asin √θ`, in which clicks at every θ are spread alike: clusters that differ only in how little
     /// they look further down are close in θ itself, and starts by θ leave them together.
-    pub fn new(evidence: &UserEvidence, clusters: usize, start: &[f64], seed: u64) -> Result<Self> {
+    pub fn new(
+        evidence: &UserEvidence,
+        clusters: usize,
+        start: &[f64],
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
         let angles: Vec<f64> = start.iter().map(|theta| theta.clamp(0.0, 1.0).sqrt().asin()).collect();
         let rows = Rows::new(&angles, evidence.positions, None);
         let starts = if clusters == 1 { 1 } else { STARTS };
@@ -214,7 +222,7 @@ impl MixtureFit {
             let k_means = rows.k_means(clusters, if index == 0 { 10 } else { 1 }, seed.wrapping_add(index));
             let centres: Vec<f64> = k_means.centres.iter().map(|angle| angle.sin().powi(2)).collect();
             let mixture = Mixture::around(&k_means.of_row, &centres, evidence.positions);
-            mixture.improve(evidence, SHORT_ITERATIONS)
+            mixture.improve(evidence, SHORT_ITERATIONS, progress)
         };
         let mut best = short(0)?;
         for index in 1..starts {
@@ -223,18 +231,18 @@ impl MixtureFit {
                 best = fit;
             }
         }
-        best.finish(evidence)
+        best.finish(evidence, progress)
     }
 
     fn last(&self) -> f64 {
         self.log_likelihood.last().copied().unwrap_or(f64::NEG_INFINITY)
     }
 
-    fn finish(self, evidence: &UserEvidence) -> Result<Self> {
+    fn finish(self, evidence: &UserEvidence, progress: &dyn Progress) -> Result<Self> {
         if self.converged {
             return Ok(self);
         }
-        let rest = self.mixture.improve(evidence, ITERATIONS)?;
+        let rest = self.mixture.improve(evidence, ITERATIONS, progress)?;
         let log_likelihood = self.log_likelihood.iter().chain(&rest.log_likelihood[1..]).copied().collect();
         Ok(MixtureFit { log_likelihood, ..rest })
     }
@@ -297,6 +305,7 @@ pub(super) fn most_responsible(responsibilities: &[f64], clusters: usize) -> Vec
 mod tests {
     use super::super::evidence::tests::observe;
     use super::*;
+    use crate::progress::Silent;
     use proptest::prelude::*;
 
     #[test]
@@ -333,7 +342,7 @@ mod tests {
             let observations = observe(12, &rows);
             let relevance: Vec<f64> = observations.docs.iter().map(|doc| gammas[doc.1 as usize]).collect();
             let evidence = UserEvidence::new(&observations, &relevance).unwrap();
-            let fit = MixtureFit::new(&evidence, clusters, &evidence.maximum_likelihood(), seed).unwrap();
+            let fit = MixtureFit::new(&evidence, clusters, &evidence.maximum_likelihood(), seed, &Silent).unwrap();
             prop_assert!(fit.log_likelihood.windows(2).all(|pair| pair[1] >= pair[0]), "{:?}", fit.log_likelihood);
             prop_assert!(fit.log_likelihood.iter().all(|value| value.is_finite()));
             prop_assert!(fit.responsibilities.chunks_exact(clusters).all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-9));

@@ -20,6 +20,7 @@ pub use shrinkage::{Prior, Shrunk};
 
 use super::observations::Observed;
 use super::{UserClusters, mean_examined_position};
+use crate::progress::Progress;
 use crate::{Error, Result};
 use evidence::UserEvidence;
 use grid::LikelihoodGrid;
@@ -105,19 +106,24 @@ impl UserGroups {
     }
 
     /// Groups the users of `observations`, in which every user is a group, for documents of the given `relevance`.
-    pub(in crate::propensity) fn fit(&self, observations: &dyn Observed, relevance: &[f64]) -> Result<GroupedUsers> {
+    pub(in crate::propensity) fn fit(
+        &self,
+        observations: &dyn Observed,
+        relevance: &[f64],
+        progress: &dyn Progress,
+    ) -> Result<GroupedUsers> {
         self.check(observations.groups())?;
         let evidence = UserEvidence::new(observations, relevance)?;
         let grid = LikelihoodGrid::new(&evidence)?;
         let start = shrink(&grid, None).examination;
-        let (count, held_out) = self.count(&evidence)?;
+        let (count, held_out) = self.count(&evidence, progress)?;
         let (of_user, examination, log_likelihood) = match self.method {
             Grouping::KMeans => {
                 let fit = Rows::new(&start, evidence.positions, None).k_means(count, RESTARTS, self.seed);
                 (fit.of_row, fit.centres, Vec::new())
             }
             Grouping::Mixture => {
-                let fit = MixtureFit::new(&evidence, count, &start, self.seed)?;
+                let fit = MixtureFit::new(&evidence, count, &start, self.seed, progress)?;
                 (fit.of_user(), fit.mixture.examination(), fit.log_likelihood)
             }
         };
@@ -144,12 +150,12 @@ impl UserGroups {
     }
 
     /// The number of clusters, and what it was chosen by. A mixture predicts for either method.
-    fn count(&self, evidence: &UserEvidence) -> Result<(usize, Vec<HeldOut>)> {
+    fn count(&self, evidence: &UserEvidence, progress: &dyn Progress) -> Result<(usize, Vec<HeldOut>)> {
         Ok(match self.clusters {
             ClusterCount::Given(count) => (count, Vec::new()),
             ClusterCount::Chosen { most } => {
                 let numbers = choice::candidates(most.min(evidence.users));
-                let scores = choice::held_out_scores(evidence, &numbers, self.seed)?;
+                let scores = choice::held_out_scores(evidence, &numbers, self.seed, progress)?;
                 (choice::choose(&scores), scores)
             }
         })

@@ -4,6 +4,7 @@ use super::*;
 use crate::counts::Counts;
 use crate::data::{Dataset, DatasetBuilder, RowFinder};
 use crate::ids::Ids;
+use crate::progress::Silent;
 use crate::propensity::observations::Observations;
 use crate::simulate::{ShownLists, Simulation};
 
@@ -134,7 +135,7 @@ fn measure() {
             let evidence = world.evidence();
             let raw = evidence.maximum_likelihood();
             let shrunk = shrink(&LikelihoodGrid::new(&evidence).unwrap(), None).examination;
-            let fit = MixtureFit::new(&evidence, etas.len(), &shrunk, 1).unwrap();
+            let fit = MixtureFit::new(&evidence, etas.len(), &shrunk, 1, &Silent).unwrap();
             println!(
                 "{name} at {sessions}: best {:.3} mixture {:.3} ({} iterations) k-means raw {:.3} shrunk {:.3}, {:.1?}",
                 world.best_agreement(&etas),
@@ -164,7 +165,7 @@ fn measure_choice() {
         let (mut best, mut within) = (Vec::new(), Vec::new());
         for seed in 1..=5 {
             let world = simulate(&etas, users, 0.0, sessions, seed);
-            let scores = choice::held_out_scores(&world.evidence(), &choice::candidates(16), seed).unwrap();
+            let scores = choice::held_out_scores(&world.evidence(), &choice::candidates(16), seed, &Silent).unwrap();
             best.push(scores.iter().find(|score| score.below_best == 0.0).unwrap().clusters);
             within.push(choice::choose(&scores));
         }
@@ -184,7 +185,7 @@ struct Errors {
 fn errors(noise: f64, sessions: u64) -> Errors {
     let world = simulate(&paper_etas(), 100, noise, sessions, 1);
     let evidence = world.evidence();
-    let grouped = UserGroups::new().fit(&world.observations, &world.relevance).unwrap();
+    let grouped = UserGroups::new().fit(&world.observations, &world.relevance, &Silent).unwrap();
     Errors {
         raw: world.squared_error(&evidence.maximum_likelihood()),
         population: world.squared_error(&shrink(&LikelihoodGrid::new(&evidence).unwrap(), None).examination),
@@ -213,10 +214,11 @@ fn shrinking_helps_as_far_as_the_population_is_alike() {
 fn five_clusters_and_their_number_are_recovered_at_300_sessions_per_user() {
     let world = simulate(&FIVE, 60, 0.0, 300, 2);
     let groups = UserGroups::new().clusters(ClusterCount::Chosen { most: 8 });
-    let grouped = groups.fit(&world.observations, &world.relevance).unwrap();
+    let grouped = groups.fit(&world.observations, &world.relevance, &Silent).unwrap();
     let found = grouped.clusters.len(DOCS);
     assert!((4..=6).contains(&found), "{found} clusters: {:?}", grouped.held_out);
-    let given = UserGroups::new().clusters(ClusterCount::Given(5)).fit(&world.observations, &world.relevance).unwrap();
+    let given =
+        UserGroups::new().clusters(ClusterCount::Given(5)).fit(&world.observations, &world.relevance, &Silent).unwrap();
     let agreement = adjusted_rand_index(&given.clusters.of_user, &world.cluster);
     assert!(agreement >= 0.8, "agreement {agreement}");
     // Sorted by depth, so cluster m is the one with the m-th largest η.
@@ -243,7 +245,7 @@ fn the_number_of_threads_changes_nothing() {
         let fit = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let groups = UserGroups::new().method(method).clusters(ClusterCount::Chosen { most: 3 });
-            pool.install(|| groups.fit(&world.observations, &world.relevance).unwrap())
+            pool.install(|| groups.fit(&world.observations, &world.relevance, &Silent).unwrap())
         };
         assert_eq!(fit(1), fit(2));
     }
@@ -254,7 +256,7 @@ fn degenerate_logs_are_grouped_all_the_same() {
     use super::evidence::tests::observe;
     let fit = |groups: UserGroups, users, rows: &[(u32, u32, u32, u64, u64)]| {
         let observations = observe(users, rows);
-        groups.fit(&observations, &vec![0.5; observations.docs.len()])
+        groups.fit(&observations, &vec![0.5; observations.docs.len()], &Silent)
     };
     let with = |clusters, method| UserGroups::new().clusters(ClusterCount::Given(clusters)).method(method);
     for method in [Grouping::KMeans, Grouping::Mixture] {
@@ -282,6 +284,6 @@ fn a_chosen_number_never_exceeds_the_users() {
     use super::evidence::tests::observe;
     let observations = observe(2, &[(0, 1, 0, 10, 4), (0, 1, 1, 10, 9)]);
     let groups = UserGroups::new().clusters(ClusterCount::Chosen { most: 20 });
-    let grouped = groups.fit(&observations, &[0.9]).unwrap();
+    let grouped = groups.fit(&observations, &[0.9], &Silent).unwrap();
     assert_eq!(grouped.held_out.len(), 2);
 }

@@ -228,7 +228,7 @@ impl Dla {
             if step == self.steps * 9 / 10 {
                 earlier.copy_from_slice(&logits);
             }
-            progress.advance(1);
+            progress.advance(1)?;
         }
         Ok(Logits { best, earlier, last: logits })
     }
