@@ -88,7 +88,7 @@ impl ReadOptions {
 
     /// The grade that a number stands for; the error is a finding without its place.
     #[inline]
-    pub(super) fn grade(&self, value: f64) -> std::result::Result<u8, String> {
+    pub fn grade(&self, value: f64) -> std::result::Result<u8, String> {
         if value >= 0.0 && value <= f64::from(self.max_grade) && value.fract() == 0.0 {
             Ok(value as u8)
         } else {

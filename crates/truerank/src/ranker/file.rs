@@ -41,7 +41,7 @@ type Named = (String, Vec<usize>);
 impl Ranker {
     /// Writes the ranker as safetensors. The same ranker gives the same bytes.
     pub fn save(&self, path: &Path) -> Result<()> {
-        let bytes = self.to_bytes().map_err(|finding| Error::input(path, finding))?;
+        let bytes = self.encode().map_err(|finding| Error::input(path, finding))?;
         let mut file = AtomicFile::create(path)?;
         file.write_all(&bytes).map_err(|e| Error::io(path, e))?;
         file.commit()
@@ -49,10 +49,20 @@ impl Ranker {
 
     /// Reads a ranker that [`save`](Ranker::save) wrote.
     pub fn load(path: &Path) -> Result<Self> {
-        Ranker::from_bytes(&read_bytes(path)?).map_err(|finding| Error::input(path, finding))
+        Ranker::decode(&read_bytes(path)?).map_err(|finding| Error::input(path, finding))
     }
 
-    fn to_bytes(&self) -> Result<Vec<u8>, String> {
+    /// The bytes that [`save`](Ranker::save) writes.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.encode().map_err(Error::parameter)
+    }
+
+    /// A ranker from the bytes of its file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        Ranker::decode(bytes).map_err(|finding| Error::parameter(format!("the ranker's bytes: {finding}")))
+    }
+
+    fn encode(&self) -> Result<Vec<u8>, String> {
         let (names, values) = match &self.model {
             Model::Network(network) => network_values(network),
             Model::Weights { weights, bias } => {
@@ -79,7 +89,7 @@ impl Ranker {
             .map_err(|e| Error::parameter(format!("the training record cannot be written as JSON ({e})")))
     }
 
-    fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
+    fn decode(bytes: &[u8]) -> Result<Self, String> {
         let damaged = |e| format!("is not a whole safetensors file ({e}); train or copy it again");
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
         let tensors = SafeTensors::deserialize(bytes).map_err(damaged)?;
@@ -265,7 +275,7 @@ mod tests {
         let Model::Network(network) = &ranker.model else { unreachable!("just made") };
         let ((mut names, mut values), mut metadata) = (network_values(network), ranker.metadata().unwrap());
         change(&mut names, &mut values, &mut metadata);
-        Ranker::from_bytes(&serialize(&names, &values, metadata).unwrap()).unwrap_err()
+        Ranker::decode(&serialize(&names, &values, metadata).unwrap()).unwrap_err()
     }
 
     #[test]
@@ -309,7 +319,7 @@ mod tests {
     /// The message for a file of two weights and a bias with this metadata.
     fn refusal(metadata: &str, values: &[f32]) -> String {
         let bytes = serialize(&plain_tensors(values.len() - 1), values, metadata.to_string()).unwrap();
-        Ranker::from_bytes(&bytes).unwrap_err()
+        Ranker::decode(&bytes).unwrap_err()
     }
 
     #[test]
@@ -334,8 +344,8 @@ mod tests {
         }
         assert_eq!(refusal(&good, &[1.0, f32::NAN, 3.0]), "tensor `weight` should be finite, but has NaN in it");
         let bytes = rankers()[0].to_bytes().unwrap();
-        assert!(Ranker::from_bytes(&bytes[..bytes.len() - 1]).unwrap_err().contains("whole safetensors file"));
-        assert!(Ranker::from_bytes(b"").unwrap_err().contains("whole safetensors file"));
+        assert!(Ranker::decode(&bytes[..bytes.len() - 1]).unwrap_err().contains("whole safetensors file"));
+        assert!(Ranker::decode(b"").unwrap_err().contains("whole safetensors file"));
     }
 
     #[test]
@@ -349,7 +359,7 @@ mod tests {
         names[2].1 = vec![1];
         let bytes = serialize(&names, network.parameters(), metadata).unwrap();
         assert_eq!(
-            Ranker::from_bytes(&bytes).unwrap_err(),
+            Ranker::decode(&bytes).unwrap_err(),
             "tensor `layers.0.linear.weight` should be F32 [1, 1], but is F32 [1]"
         );
     }
@@ -365,7 +375,7 @@ mod tests {
                 bytes[place] = value;
             }
             bytes.truncate(keep.max(bytes.len().saturating_sub(keep)));
-            let _ = Ranker::from_bytes(&bytes);
+            let _ = Ranker::decode(&bytes);
         }
     }
 }

@@ -1,0 +1,32 @@
+//! Errors of the library as Python's own exceptions, with the same text.
+
+use std::io::ErrorKind;
+
+use pyo3::PyErr;
+use pyo3::exceptions::{
+    PyFileExistsError, PyFileNotFoundError, PyIsADirectoryError, PyKeyboardInterrupt, PyNotADirectoryError, PyOSError,
+    PyPermissionError, PyValueError,
+};
+use truerank::Error;
+
+/// The exception for an error of the library.
+pub fn to_python(error: Error) -> PyErr {
+    let text = error.to_string();
+    match error {
+        Error::Io { cause, .. } => match cause.kind() {
+            ErrorKind::NotFound => PyFileNotFoundError::new_err(text),
+            ErrorKind::PermissionDenied => PyPermissionError::new_err(text),
+            ErrorKind::IsADirectory => PyIsADirectoryError::new_err(text),
+            ErrorKind::NotADirectory => PyNotADirectoryError::new_err(text),
+            ErrorKind::AlreadyExists => PyFileExistsError::new_err(text),
+            _ => PyOSError::new_err(text),
+        },
+        Error::Stopped => PyKeyboardInterrupt::new_err(text),
+        _ => PyValueError::new_err(text),
+    }
+}
+
+/// A `ValueError`.
+pub fn value_error(text: impl Into<String>) -> PyErr {
+    PyValueError::new_err(text.into())
+}

@@ -1,0 +1,78 @@
+//! Ids between Python and the library: whole numbers and text, kept as they came.
+
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyInt, PyList, PyString};
+use truerank::ids::Ids;
+
+/// A column of ids as NumPy has it: `int64`, or objects that are `str`.
+pub fn ids_to_numpy<'py>(py: Python<'py>, ids: &Ids) -> PyResult<Bound<'py, PyAny>> {
+    match ids {
+        Ids::Integers(values) => Ok(PyArray1::from_slice(py, values).into_any()),
+        Ids::Texts(texts) => object_array(py, texts.iter().map(|text| PyString::new(py, text).into_any())),
+    }
+}
+
+/// The ids numbered `numbers`. Rows share the objects of their text.
+pub fn ids_at<'py>(py: Python<'py>, ids: &Ids, numbers: impl Iterator<Item = u32>) -> PyResult<Bound<'py, PyAny>> {
+    match ids {
+        Ids::Integers(values) => {
+            Ok(numbers.map(|number| values[number as usize]).collect::<Vec<_>>().into_pyarray(py).into_any())
+        }
+        Ids::Texts(texts) => {
+            let objects: Vec<_> = texts.iter().map(|text| PyString::new(py, text).into_any()).collect();
+            object_array(py, numbers.map(|number| objects[number as usize].clone()))
+        }
+    }
+}
+
+fn object_array<'py>(py: Python<'py>, objects: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+    let objects: Vec<Py<PyAny>> = objects.map(Bound::unbind).collect();
+    Ok(PyArray1::from_owned_object_array(py, numpy::ndarray::Array1::from_vec(objects)).into_any())
+}
+
+/// Reads ids from an array, a list, a pandas or Polars column: whole numbers or text. `what` names them in errors.
+pub fn ids_from_python(values: &Bound<'_, PyAny>, what: &str) -> PyResult<Ids> {
+    let py = values.py();
+    let array = py.import("numpy")?.call_method1("asarray", (values,))?;
+    if array.getattr("ndim")?.extract::<usize>()? != 1 {
+        return Err(PyTypeError::new_err(format!("{what} should have one dimension, one id per row")));
+    }
+    let dtype = array.getattr("dtype")?;
+    match dtype.getattr("kind")?.extract::<String>()?.as_str() {
+        "i" => integers(&array).map(Ids::Integers),
+        "u" if dtype.getattr("itemsize")?.extract::<usize>()? < 8 => integers(&array).map(Ids::Integers),
+        "u" | "U" | "O" | "T" => objects(&array, what),
+        _ => {
+            let text = format!("{what} has type {dtype}, but ids are text or whole numbers");
+            Err(PyTypeError::new_err(text))
+        }
+    }
+}
+
+fn integers(array: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
+    let array = array.call_method1("astype", ("int64",))?;
+    Ok(array.cast::<PyArray1<i64>>()?.to_vec()?)
+}
+
+/// Objects one by one; a text among whole numbers turns all of them into text.
+fn objects(array: &Bound<'_, PyAny>, what: &str) -> PyResult<Ids> {
+    let list = array.call_method0("tolist")?;
+    let mut ids = Ids::default();
+    for (row, value) in list.cast::<PyList>()?.iter().enumerate() {
+        if let Ok(text) = value.cast::<PyString>() {
+            ids.push_text(&text.to_cow()?);
+        } else if value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>() {
+            match value.extract::<i64>() {
+                Ok(number) => ids.push_integer(number),
+                Err(_) => ids.push_text(&value.str()?.to_cow()?),
+            }
+        } else {
+            let kind = value.get_type().name()?;
+            let text = format!("{what}: row {}: has type {kind}, but ids are text or whole numbers", row + 1);
+            return Err(PyTypeError::new_err(text));
+        }
+    }
+    Ok(ids)
+}
