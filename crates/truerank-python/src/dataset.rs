@@ -15,7 +15,7 @@ use crate::arrays::{features_from_python, features_to_numpy, floats_from_python}
 use crate::error::{to_python, value_error};
 use crate::html;
 use crate::ids::{ids_from_python, ids_to_numpy};
-use crate::run::run_quiet;
+use crate::run::{run, run_quiet};
 
 /// Documents of queries: a matrix of features, and grades where people gave them.
 ///
@@ -435,13 +435,14 @@ pub fn read_splits_folder(
 /// >>> data
 /// <Splits: 200 queries to train, 50 queries to validate, 100 queries to test, 20 features>
 #[pyfunction]
-#[pyo3(signature = (preset="small", *, seed=None, queries=None, features=None))]
+#[pyo3(signature = (preset="small", *, seed=None, queries=None, features=None, progress=None))]
 pub fn generate(
     py: Python<'_>,
     preset: &str,
     seed: Option<u64>,
     queries: Option<(usize, usize, usize)>,
     features: Option<usize>,
+    progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PySplits> {
     let mut generator = Generator::preset(preset.parse::<Preset>().map_err(to_python)?);
     if let Some(seed) = seed {
@@ -453,5 +454,5 @@ pub fn generate(
     if let Some(count) = features {
         generator = generator.features(count);
     }
-    PySplits::new(py, run_quiet(py, || generator.generate())?)
+    PySplits::new(py, run(py, progress, |progress| generator.generate_with(progress))?)
 }

@@ -3,7 +3,7 @@
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyList, PyString};
+use pyo3::types::{PyBool, PyList, PyString, PyTuple};
 use truerank::ids::Ids;
 
 /// A column of ids as NumPy has it: `int64`, or objects that are `str`.
@@ -35,6 +35,10 @@ fn object_array<'py>(py: Python<'py>, objects: impl Iterator<Item = Bound<'py, P
 /// Reads ids from an array, a list, a pandas or Polars column: whole numbers or text. `what` names them in errors.
 pub fn ids_from_python(values: &Bound<'_, PyAny>, what: &str) -> PyResult<Ids> {
     let py = values.py();
+    // NumPy would make floats of large whole numbers in a list.
+    if values.is_instance_of::<PyList>() || values.is_instance_of::<PyTuple>() {
+        return objects(values, what);
+    }
     let array = py.import("numpy")?.call_method1("asarray", (values,))?;
     if array.getattr("ndim")?.extract::<usize>()? != 1 {
         return Err(PyTypeError::new_err(format!("{what} should have one dimension, one id per row")));
@@ -43,7 +47,7 @@ pub fn ids_from_python(values: &Bound<'_, PyAny>, what: &str) -> PyResult<Ids> {
     match dtype.getattr("kind")?.extract::<String>()?.as_str() {
         "i" => integers(&array).map(Ids::Integers),
         "u" if dtype.getattr("itemsize")?.extract::<usize>()? < 8 => integers(&array).map(Ids::Integers),
-        "u" | "U" | "O" | "T" => objects(&array, what),
+        "u" | "U" | "O" | "T" => objects(&array.call_method0("tolist")?, what),
         _ => {
             let text = format!("{what} has type {dtype}, but ids are text or whole numbers");
             Err(PyTypeError::new_err(text))
@@ -57,22 +61,27 @@ fn integers(array: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
 }
 
 /// Objects one by one; a text among whole numbers turns all of them into text.
-fn objects(array: &Bound<'_, PyAny>, what: &str) -> PyResult<Ids> {
-    let list = array.call_method0("tolist")?;
+fn objects(values: &Bound<'_, PyAny>, what: &str) -> PyResult<Ids> {
     let mut ids = Ids::default();
-    for (row, value) in list.cast::<PyList>()?.iter().enumerate() {
-        if let Ok(text) = value.cast::<PyString>() {
-            ids.push_text(&text.to_cow()?);
-        } else if value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>() {
-            match value.extract::<i64>() {
-                Ok(number) => ids.push_integer(number),
-                Err(_) => ids.push_text(&value.str()?.to_cow()?),
-            }
-        } else {
-            let kind = value.get_type().name()?;
-            let text = format!("{what}: row {}: has type {kind}, but ids are text or whole numbers", row + 1);
-            return Err(PyTypeError::new_err(text));
-        }
+    for (row, value) in values.try_iter()?.enumerate() {
+        push_object(&mut ids, &value?).map_err(|error| {
+            let text = format!("{what}: row {}: {}", row + 1, error.value(values.py()));
+            PyTypeError::new_err(text)
+        })?;
     }
     Ok(ids)
+}
+
+fn push_object(ids: &mut Ids, value: &Bound<'_, PyAny>) -> PyResult<()> {
+    if let Ok(text) = value.cast::<PyString>() {
+        ids.push_text(&text.to_cow()?);
+    } else if value.is_instance_of::<PyBool>() || !value.hasattr("__index__")? {
+        let kind = value.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("has type {kind}, but ids are text or whole numbers")));
+    } else if let Ok(number) = value.extract::<i64>() {
+        ids.push_integer(number);
+    } else {
+        ids.push_text(&value.str()?.to_cow()?);
+    }
+    Ok(())
 }

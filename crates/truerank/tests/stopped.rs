@@ -61,6 +61,11 @@ fn simulation() -> Simulation {
 }
 
 #[test]
+fn generating_stops() {
+    stops("generating", |progress| Generator::preset(Preset::Tiny).generate_with(progress));
+}
+
+#[test]
 fn simulating_stops() {
     let data = data();
     let lists = [ShownLists::top(&data.train, &vec![0.0; data.train.len()], 10).unwrap()];

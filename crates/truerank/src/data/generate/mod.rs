@@ -9,11 +9,14 @@ mod factors;
 mod preset;
 mod views;
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::{Dataset, DatasetBuilder, Splits};
 use crate::Result;
 use crate::ids::Ids;
+use crate::progress::{Progress, Silent};
 use crate::random::stream;
 use factors::{QueryFactors, Sizes};
 use views::Views;
@@ -29,20 +32,30 @@ struct Query {
 impl Generator {
     /// Generates training, validation and test queries. The same seed gives the same data on any number of threads.
     pub fn generate(&self) -> Result<Splits> {
+        self.generate_with(&Silent)
+    }
+
+    /// The same, telling how far it is.
+    pub fn generate_with(&self, progress: &dyn Progress) -> Result<Splits> {
         let [train, validation, test] = self.queries;
+        progress.begin("generating", self.queries.iter().sum::<usize>() as u64);
         let first = self.first_query;
         let views = Views::draw(self.features, self.feature_noise, &mut stream(self.seed, "views", 0));
         let cuts = self.grade_cuts();
         Ok(Splits {
-            train: self.part(first..first + train, &views, &cuts)?,
-            validation: self.part(first + train..first + train + validation, &views, &cuts)?,
-            test: self.part(first + train + validation..first + train + validation + test, &views, &cuts)?,
+            train: self.part(first..first + train, &views, &cuts, progress)?,
+            validation: self.part(first + train..first + train + validation, &views, &cuts, progress)?,
+            test: self.part(first + train + validation..first + train + validation + test, &views, &cuts, progress)?,
         })
     }
 
-    fn part(&self, queries: std::ops::Range<usize>, views: &Views, cuts: &[f32]) -> Result<Dataset> {
+    fn part(&self, queries: Range<usize>, views: &Views, cuts: &[f32], progress: &dyn Progress) -> Result<Dataset> {
         let ids = Ids::Integers(queries.clone().map(|query| query as i64 + 1).collect());
-        let drawn: Vec<Query> = queries.into_par_iter().map(|query| self.query(query as u64, Some(views))).collect();
+        let draw = |query: usize| {
+            progress.advance(1)?;
+            Ok(self.query(query as u64, Some(views)))
+        };
+        let drawn = queries.into_par_iter().map(draw).collect::<Result<Vec<Query>>>()?;
         let rows: usize = drawn.iter().map(|query| query.utilities.len()).sum();
         let mut features = Vec::with_capacity(rows * self.features);
         let (mut grades, mut query_ends) = (Vec::with_capacity(rows), Vec::with_capacity(drawn.len()));

@@ -1,0 +1,74 @@
+"""Everything public has a docstring, the examples in them run, and the stubs say what is there."""
+
+import doctest
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+
+import truerank
+
+MODULES = [truerank, truerank.propensity, truerank.experiment]
+
+
+def public():
+    """Every public object by its name, members of classes included."""
+    for module in MODULES:
+        for name in module.__all__:
+            value = getattr(module, name)
+            yield f"{module.__name__}.{name}", value
+            if inspect.isclass(value):
+                members = [(member, getattr(value, member)) for member in vars(value) if not member.startswith("_")]
+                yield from ((f"{module.__name__}.{name}.{member}", value) for member, value in members)
+
+
+def documented(value):
+    return callable(value) or inspect.isgetsetdescriptor(value) or isinstance(value, property)
+
+
+def test_everything_public_has_a_docstring():
+    missing = [name for name, value in public() if documented(value) and not inspect.getdoc(value)]
+    assert not missing
+
+
+EXAMPLES = [(name, value.__doc__) for name, value in public() if ">>>" in (getattr(value, "__doc__", None) or "")]
+
+
+@pytest.mark.parametrize("name, text", EXAMPLES, ids=[name for name, _ in EXAMPLES])
+def test_examples_run(name, text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"truerank": truerank, "np": numpy, "numpy": numpy}
+    example = doctest.DocTestParser().get_doctest(text, names, name, None, 0)
+    report = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    runner.run(example, out=report.append)
+    assert runner.failures == 0, "".join(report)
+
+
+def test_there_are_examples():
+    assert len(EXAMPLES) >= 15
+
+
+def test_stubs_agree_with_the_package():
+    command = [sys.executable, "-m", "mypy.stubtest", "truerank", "--ignore-missing-stub"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_package_is_typed(tmp_path):
+    assert (Path(truerank.__file__).parent / "py.typed").exists()
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import truerank\n"
+        "data = truerank.generate('tiny', seed=1)\n"
+        "reveal_type(data.train)\n"
+        "counts = truerank.simulate(data, sessions=100).counts()\n"
+        "em = truerank.propensity.RegressionEM(per_user=True).fit(counts, data.train)\n"
+        "reveal_type(truerank.relevance(counts, em, estimator='user-aware'))\n"
+    )
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", program], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "Dataset" in done.stdout and "Relevance" in done.stdout
