@@ -191,7 +191,7 @@ impl UserEvidence {
         let (mut kept, mut held) = (self.empty()?, self.empty()?);
         let all: Vec<usize> = (0..self.users.div_ceil(USERS_PER_CHUNK)).collect();
         // A few at a time: bounds the memory.
-        for few in all.chunks(8 * rayon::current_num_threads()) {
+        for few in all.chunks(rayon::current_num_threads().max(1)) {
             let drawn: Vec<Result<Thinned>> =
                 few.par_iter().map(|&index| Ok(self.chunk(index)?.thin(share, seed))).collect();
             for thinned in drawn {
