@@ -309,7 +309,10 @@ fn files_that_do_not_fit_together() {
                 "relevance half-counts --propensities two.json -o OUT.parquet",
                 &["half-counts/cells.parquet: no such file"],
             ),
-            ("train data --pairs counts --propensities clicks.propensities.json -o OUT.st", &["counts", "--patterns"]),
+            (
+                "train data --pairs counts --propensities clicks.propensities.json -o OUT.st",
+                &["counts", "click patterns"],
+            ),
             (
                 "train other --relevance relevance.parquet -o OUT.st",
                 &["relevance.parquet with other: no document with a weight", "same data?"],
@@ -359,10 +362,10 @@ fn wrong_values() {
             ("train data --validation accuracy -o OUT.st", &["'accuracy' is not a measure"]),
             (
                 "train data --model tree -o OUT.st",
-                &["--model is 'tree', but should be linear, mlp, mlp:SIZE,SIZE,…, linear-raw or svm-rank"],
+                &["the model is 'tree', but should be linear, mlp, mlp:SIZE,SIZE,…, linear-raw or svm-rank"],
             ),
             ("train data --model mlp:0 -o OUT.st", &["hidden size"]),
-            ("train data --optimizer newton -o OUT.st", &["--optimizer is 'newton', but should be lbfgs, adagrad"]),
+            ("train data --optimizer newton -o OUT.st", &["the optimizer is 'newton', but should be lbfgs, adagrad"]),
             ("train data --learning-rate=-1 -o OUT.st", &["learning rate", "-1"]),
             ("train data --batch 0 -o OUT.st", &["batch", "0"]),
             ("train data --steps 0 -o OUT.st", &["steps", "0"]),
@@ -370,14 +373,14 @@ fn wrong_values() {
             ("train data --model svm-rank --steps 9 -o OUT.st", &["svm-rank is solved to a tolerance; leave out"]),
             (
                 "train data --model linear-raw --standardise -o OUT.st",
-                &["linear-raw scales features on the way; leave out --standardise"],
+                &["linear-raw scales features on the way; leave out standardise"],
             ),
             ("train data --model mlp:8,1 -o OUT.st", &["mlp:8,1 has one of 1", "all scores would be equal"]),
             (
                 "train one --model linear --standardise -o OUT.st",
                 &["need at least 2 features, but the data has 1", "use --model linear-raw"],
             ),
-            ("train data --cost 9 -o OUT.st", &["--share and --cost are for --model svm-rank, but the model is mlp"]),
+            ("train data --cost 9 -o OUT.st", &["share and cost are for svm-rank, but the model is mlp"]),
             ("train data --model svm-rank --share 0 -o OUT.st", &["share", "0"]),
             ("train data --model svm-rank --cost 0 -o OUT.st", &["the cost C should be positive and finite, but is 0"]),
             ("simulate data --sessions 0 -o OUT.csv", &["sessions", "at least 1, but is 0"]),

@@ -102,7 +102,7 @@ fn a_ranker_is_not_judged_by_what_it_learned_from() {
     let allowed = sandbox.run(&format!("{judge} --train-counts counts --allow-shared-queries"));
     assert!(allowed.contains("queries are also in the training counts"), "{allowed}");
     let line = sandbox.fail(&format!("{judge} --estimator naive --clip 0.1"));
-    assert!(line.contains("--clip belongs to user-aware"), "{line}");
+    assert!(line.contains("clip belongs to user-aware"), "{line}");
 }
 
 #[test]

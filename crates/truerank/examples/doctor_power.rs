@@ -32,7 +32,7 @@ fn try_out(data: &Dataset, users: usize, sessions: u64, queries: bool, depths: b
     let (mut found, mut bias) = (0, 0.0);
     for seed in 1..=SEEDS {
         let mut simulation = Simulation::new().sessions(sessions).personal_queries(queries).seed(seed);
-        simulation = simulation.users_per_cluster(users, if depths { 0.1 } else { 0.0 });
+        simulation = simulation.users_per_cluster(users).user_noise(if depths { 0.1 } else { 0.0 });
         if !depths {
             simulation = simulation.etas(vec![1.0; 10]);
         }

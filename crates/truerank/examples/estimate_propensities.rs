@@ -104,7 +104,12 @@ fn methods() -> Vec<Method> {
     };
     add("pbm", "mlp:64,32", "one ranking", pbm(false));
     add("user-pbm", "mlp:64,32", "one ranking", pbm(true));
-    add("dla", "linear", "one ranking", Box::new(|counts, data| Ok(Dla::new().fit(data, counts, None, &Silent)?.1)));
+    add(
+        "dla",
+        "linear",
+        "one ranking",
+        Box::new(|counts, data| Ok(Dla::new().seed(0).fit(data, counts, None, &Silent)?.1)),
+    );
     add(
         "swap",
         "",
@@ -118,6 +123,6 @@ fn methods() -> Vec<Method> {
         "half shuffled",
         Box::new(|counts, _| InterventionHarvesting::new().per_user(true).resamples(0).estimate(counts)),
     );
-    add("cpbm", "", "half shuffled", Box::new(|counts, _| Cpbm::new().estimate(counts, &Silent)));
+    add("cpbm", "", "half shuffled", Box::new(|counts, _| Cpbm::new().seed(0).estimate(counts, &Silent)));
     methods
 }

@@ -12,7 +12,7 @@ use truerank::data::{ReadOptions, Splits, read_splits};
 use truerank::evaluate::{Evaluator, Measure};
 use truerank::network::Architecture;
 use truerank::progress::Silent;
-use truerank::ranker::{Ranker, Trainer, TrainingLists, Validation};
+use truerank::ranker::{Ranker, Trainer, TrainingLists};
 
 /// The highest grade.
 const MAX_GRADE: u8 = 4;
@@ -51,13 +51,8 @@ fn find_step(trainer: &Trainer, data: &Splits) -> truerank::Result<usize> {
 
 fn fit(trainer: &Trainer, data: &Splits) -> truerank::Result<Ranker> {
     let lists = TrainingLists::from_grades(&data.train, MAX_GRADE, None)?;
-    let measure = Measure::Ndcg(Some(5));
-    let evaluator = Evaluator::new(vec![measure]);
-    let value = |scores: &[f32]| {
-        let evaluation = evaluator.evaluate(&data.validation, scores).expect("finite scores");
-        evaluation.mean(measure).expect("the measure was asked for")
-    };
-    trainer.fit(&data.train, &lists, Some(&Validation { data: &data.validation, measure: &value }), &Silent)
+    let validation = Evaluator::new(vec![Measure::Ndcg(Some(5))]).validation(&data.validation)?;
+    trainer.fit(&data.train, &lists, Some(&validation), &Silent)
 }
 
 fn argument(name: &str, default: &str) -> String {

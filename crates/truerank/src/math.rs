@@ -6,12 +6,19 @@ pub fn discount(rank: usize) -> f64 {
 }
 
 /// The order of documents by score, best first; equal scores keep the order of the input.
-pub fn rank(scores: &[f32]) -> Vec<usize> {
+pub fn rank<S: Score>(scores: &[S]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
     // Adding 0 makes −0 equal to 0, so that the two tie.
-    order.sort_by(|&a, &b| (scores[b] + 0.0).total_cmp(&(scores[a] + 0.0)));
+    let value = |index: usize| scores[index].into() + 0.0;
+    order.sort_by(|&a, &b| value(b).total_cmp(&value(a)));
     order
 }
+
+/// What documents are ranked by: numbers of single or of double precision.
+pub trait Score: Copy + Into<f64> + std::fmt::Display + Send + Sync {}
+
+impl Score for f32 {}
+impl Score for f64 {}
 
 /// The value below which `share` of the sorted values lie, linear between neighbours.
 pub fn quantile(sorted: &[f64], share: f64) -> f64 {
@@ -59,8 +66,9 @@ mod tests {
 
     #[test]
     fn equal_scores_keep_the_order_of_the_input() {
-        assert_eq!(rank(&[1.0, 2.0, 1.0, 2.0]), [1, 3, 0, 2]);
+        assert_eq!(rank(&[1.0_f32, 2.0, 1.0, 2.0]), [1, 3, 0, 2]);
         assert_eq!(rank(&[-0.0, 0.0, 1.0]), [2, 0, 1]);
+        assert_eq!(rank(&[1.0, 1.0 + f64::EPSILON]), [1, 0]);
     }
 
     #[test]

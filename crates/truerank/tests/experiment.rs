@@ -46,7 +46,7 @@ fn a_run_is_its_stages_in_order() {
     let (lists, _) = TrainingLists::from_relevance(&data.train, &relevance).unwrap();
     let evaluator = Evaluator::new(vec![NDCG5]);
     let value = |scores: &[f32]| evaluator.evaluate(&data.validation, scores).unwrap().mean(NDCG5).unwrap();
-    let validation = truerank::ranker::Validation { data: &data.validation, measure: &value };
+    let validation = truerank::ranker::Validation::new(&data.validation, value);
     let ranker = Trainer::new().seed(1).fit(&data.train, &lists, Some(&validation), &Silent).unwrap();
     let expected = evaluator.evaluate(&data.test, &ranker.score(&data.test).unwrap()).unwrap();
     assert_eq!(outcome.per_query(NDCG5), expected.per_query(NDCG5).unwrap());

@@ -73,7 +73,7 @@ fn the_click_model_trained_directly_comes_close() {
 #[test]
 fn sparse_users_gain_from_those_who_look_alike() {
     let (data, lists) = shown(Preset::Tiny, 400, 4);
-    let simulation = Simulation::new().users_per_cluster(100, 0.0).cluster_ratio(1.0).sessions(100_000);
+    let simulation = Simulation::new().users_per_cluster(100).cluster_ratio(1.0).sessions(100_000);
     let simulator = simulation.prepare(&data, &lists).unwrap();
     let (counts, truth) = (simulator.counts().unwrap(), simulator.propensities());
     let error = |users: EmUsers| {
@@ -88,7 +88,7 @@ fn sparse_users_gain_from_those_who_look_alike() {
 fn clusters_are_recovered_from_clicks_alone() {
     let (data, lists) = shown(Preset::Tiny, 400, 5);
     let simulation = Simulation::new().etas(vec![2.5, 1.5, 0.8, 0.3, 0.0]).cluster_ratio(1.0);
-    let simulator = simulation.users_per_cluster(40, 0.0).sessions(200 * 300).prepare(&data, &lists).unwrap();
+    let simulator = simulation.users_per_cluster(40).sessions(200 * 300).prepare(&data, &lists).unwrap();
     let counts = simulator.counts().unwrap();
     let groups = UserGroups::new().clusters(ClusterCount::Chosen { most: 10 });
     let em = RegressionEm::new().users(EmUsers::Grouped(groups)).resamples(0);
@@ -209,8 +209,14 @@ fn pieces_are_a_warning_or_strictly_an_error() {
 #[test]
 fn threads_do_not_matter() {
     let (data, lists) = shown(Preset::Tiny, 200, 6);
-    let counts =
-        Simulation::new().users_per_cluster(8, 0.1).sessions(20_000).prepare(&data, &lists).unwrap().counts().unwrap();
+    let counts = Simulation::new()
+        .users_per_cluster(8)
+        .user_noise(0.1)
+        .sessions(20_000)
+        .prepare(&data, &lists)
+        .unwrap()
+        .counts()
+        .unwrap();
     let forms = [RelevanceForm::Linear, RelevanceForm::mlp()];
     let kinds = [EmUsers::Together, EmUsers::Shrunk, EmUsers::Grouped(UserGroups::new())];
     for (form, users) in forms.iter().zip(&kinds).chain([(&RelevanceForm::Linear, &kinds[2])]) {

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use serde_json::{Value, json};
-use truerank::counts::{CountOptions, LogSummary, is_counts_file};
+use truerank::counts::{CountOptions, is_counts_file};
 use truerank::files::check_folder;
 
 use super::engine;
@@ -68,33 +67,13 @@ impl Count {
             }
         };
         progress.finish();
-        let mut totals = vec![
-            ("impressions", counted.impressions),
-            ("clicks", counted.clicks),
-            ("sessions", counted.sessions),
-            ("queries", counted.queries),
-            ("documents", counted.shown),
-            ("users", counted.users),
-            ("cells", counted.cells),
-        ];
-        totals.extend(counted.patterns.map(|count| ("patterns", count)));
-        let left_out = Some(summary.bad_rows.count).filter(|&count| count > 0 || self.json);
-        totals.extend(left_out.map(|count| ("rows left out", count)));
         if self.json {
-            let totals = totals.into_iter().map(|(name, value)| (name.replace(' ', "_"), json!(value)));
-            return print_json(&Value::Object(totals.chain(details(&summary)).collect()));
+            return print_json(&summary.to_json(&counted));
         }
+        let left_out = Some(summary.bad_rows.count).filter(|&count| count > 0);
+        let totals = counted.named().into_iter().chain(left_out.map(|count| ("rows left out", count)));
         let mut table = Table::default();
-        totals.into_iter().for_each(|(name, value)| table.row([name.to_string(), thousands(value)]));
+        totals.for_each(|(name, value)| table.row([name.to_string(), thousands(value)]));
         print(&format!("{}wrote {}\n", table.render(), self.output.display()))
     }
-}
-
-/// What was left out by kind, and all that a user should know.
-fn details(summary: &LogSummary) -> [(String, Value); 2] {
-    let by_kind = summary.bad_rows.by_kind.iter().map(|(kind, count)| (kind.to_string(), json!(count)));
-    [
-        ("rows_left_out_by_kind".to_string(), Value::Object(by_kind.collect())),
-        ("remarks".to_string(), json!(summary.remarks())),
-    ]
 }

@@ -10,7 +10,6 @@ use truerank::experiment::{EmRelevance, Question, Settings, Source};
 use truerank::files::{AtomicFile, check_file};
 use truerank::network::Architecture;
 
-use super::findings::{to_json, to_text};
 use crate::output::{print, print_json};
 use crate::progress::Shown;
 
@@ -90,10 +89,10 @@ impl Demo {
         page.write_all(report.html()?.as_bytes())?;
         page.commit()?;
         if self.json {
-            return print_json(&to_json(&report, &results));
+            return print_json(&results.to_json());
         }
         let seconds = start.elapsed().as_secs_f64();
-        print(&format!("{}\n{seconds:.0} seconds; wrote {}\n", to_text(&report), self.output.display()))
+        print(&format!("{}\n{seconds:.0} seconds; wrote {}\n", report.text(), self.output.display()))
     }
 
     fn settings(&self) -> Settings {

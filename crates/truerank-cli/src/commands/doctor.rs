@@ -4,12 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use serde_json::json;
 use truerank::counts::{CountOptions, CountsView, LogSummary, Need, open_counts};
-use truerank::doctor::{Diagnosis, Doctor as Examiner};
+use truerank::doctor::Doctor as Examiner;
 
 use super::features::FeatureArguments;
-use super::findings::to_text;
 use super::log_arguments::LogArguments;
 use super::memory::MemoryArguments;
 use crate::output::{print, print_json};
@@ -78,11 +76,11 @@ impl Doctor {
         }
         progress.finish();
         match self.json {
-            true => print_json(&to_json(&diagnosis, summary.as_ref()))?,
+            true => print_json(&diagnosis.to_json(&summary.map(|summary| summary.remarks()).unwrap_or_default()))?,
             false => {
                 let written =
                     self.output.as_ref().map(|folder| format!("\nwrote {}\n", folder.join("report.html").display()));
-                print(&format!("{}{}", to_text(&report), written.unwrap_or_default()))?;
+                print(&format!("{}{}", report.text(), written.unwrap_or_default()))?;
             }
         }
         Ok(if diagnosis.is_fit() { ExitCode::SUCCESS } else { ExitCode::from(1) })
@@ -97,14 +95,4 @@ impl Doctor {
         let (counts, summary) = self.log.count_view(&CountOptions::new().room(room), progress)?;
         Ok((counts, Some(summary)))
     }
-}
-
-fn to_json(diagnosis: &Diagnosis, summary: Option<&LogSummary>) -> serde_json::Value {
-    json!({
-        "type": "truerank/diagnosis", "version": 1,
-        "fit": diagnosis.is_fit(),
-        "personalized_bias": diagnosis.personalized_bias().name().to_lowercase(),
-        "remarks": summary.map(LogSummary::remarks).unwrap_or_default(),
-        "diagnosis": diagnosis,
-    })
 }

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::json;
 use truerank::data::Dataset;
-use truerank::evaluate::{EmptyQueries, Evaluation, Evaluator, Measure, TTest, paired_t_test};
+use truerank::evaluate::{ByClicks, EmptyQueries, Evaluation, Evaluator, Measure, TTest, paired_t_test};
 
 use super::common::{LoadedRanker, ReadArguments, read_file};
-use super::evaluate_clicks::{ByClicks, ClickArguments};
+use super::evaluate_clicks::{ClickArguments, to_text};
 use crate::output::{Table, measure, print, print_json, thousands};
 use crate::progress::Shown;
 
@@ -87,12 +87,12 @@ impl Evaluate {
         };
         progress.finish();
         if self.json {
-            return print_json(&self.to_json(&data, by_grades.as_ref(), by_clicks.as_ref()));
+            return print_json(&self.to_json(&data, by_grades.as_ref(), by_clicks.as_ref())?);
         }
         let mut text = by_grades.map(|by_grades| self.to_text(&data, &by_grades)).unwrap_or_default();
         if let Some(by_clicks) = by_clicks {
             text += if text.is_empty() { "" } else { "\n" };
-            text += &by_clicks.to_text(&name(&self.ranker), self.against.as_deref().map(name).as_deref());
+            text += &to_text(&by_clicks, &name(&self.ranker), self.against.as_deref().map(name).as_deref());
         }
         print(&text)
     }
@@ -106,13 +106,16 @@ impl Evaluate {
     }
 
     fn evaluator(&self) -> Evaluator {
-        let measures = if self.measure.is_empty() { Measure::paper() } else { self.measure.clone() };
         let empty = match self.empty {
             Empty::Zero => EmptyQueries::Zero,
             Empty::One => EmptyQueries::One,
             Empty::Skip => EmptyQueries::Skip,
         };
-        Evaluator::new(measures).empty_queries(empty).max_grade(self.reading.max_grade)
+        let evaluator = match self.measure.is_empty() {
+            true => Evaluator::default(),
+            false => Evaluator::new(self.measure.clone()),
+        };
+        evaluator.empty_queries(empty).max_grade(self.reading.max_grade)
     }
 
     fn to_text(&self, data: &Dataset, by_grades: &ByGrades) -> String {
@@ -157,8 +160,14 @@ impl Evaluate {
         }
     }
 
-    fn to_json(&self, data: &Dataset, by_grades: Option<&ByGrades>, by_clicks: Option<&ByClicks>) -> serde_json::Value {
-        let measures = by_grades.map(|by_grades| self.measures_json(by_grades)).unwrap_or_default();
+    fn to_json(
+        &self,
+        data: &Dataset,
+        by_grades: Option<&ByGrades>,
+        by_clicks: Option<&ByClicks>,
+    ) -> Result<serde_json::Value> {
+        let measures = by_grades.map(|found| found.evaluation.to_json(found.against.as_ref(), self.per_query));
+        let measures = measures.transpose()?.unwrap_or_default();
         let mut value = json!({
             "type": "truerank/evaluation", "version": 1,
             "ranker": self.ranker, "against": self.against, "queries": data.query_count(), "documents": data.len(),
@@ -170,26 +179,7 @@ impl Evaluate {
         if let Some(by_clicks) = by_clicks {
             value["clicks"] = by_clicks.to_json();
         }
-        value
-    }
-
-    fn measures_json(&self, by_grades: &ByGrades) -> Vec<serde_json::Value> {
-        let ByGrades { evaluation, against } = by_grades;
-        let measure = |(m, what): (usize, &Measure)| {
-            let mut entry = json!({ "measure": what.to_string(), "mean": mean(evaluation, *what) });
-            if let Some(other) = against {
-                let test = paired_t_test(&evaluation.values[m], &other.values[m]);
-                entry["against_mean"] = json!(mean(other, *what));
-                entry["difference"] = json!(test.map(|test| test.difference));
-                entry["t"] = json!(test.map(|test| test.t));
-                entry["p"] = json!(test.map(|test| test.p));
-            }
-            if self.per_query {
-                entry["per_query"] = json!(evaluation.values[m]);
-            }
-            entry
-        };
-        evaluation.measures.iter().enumerate().map(measure).collect()
+        Ok(value)
     }
 }
 

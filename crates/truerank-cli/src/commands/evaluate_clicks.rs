@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use serde_json::{Value, json};
+use anyhow::{Context, Result};
 use truerank::counts::Counts;
 use truerank::data::Dataset;
-use truerank::evaluate::{Bounds, Counterfactual, JudgedLog, Judgement, Leakage, PairedDifference, leakage};
+use truerank::evaluate::{Bounds, ByClicks, ClickJudge, Leakage, PairedDifference, leakage};
 use truerank::propensity::Propensities;
 use truerank::relevance::Estimator;
 use truerank::report::Format;
@@ -51,16 +50,6 @@ pub struct ClickArguments {
     allow_shared_queries: bool,
 }
 
-/// What clicks say.
-pub struct ByClicks {
-    log: JudgedLog,
-    clip: Option<f64>,
-    ranker: Judgement,
-    against: Option<Judgement>,
-    logged: Judgement,
-    leakage: Option<Leakage>,
-}
-
 impl ClickArguments {
     /// Judges rankings of `data`, where clicks are given.
     pub fn judge(
@@ -71,24 +60,20 @@ impl ClickArguments {
         other: Option<&[f32]>,
     ) -> Result<Option<ByClicks>> {
         let (Some(clicks), Some(propensities)) = (&self.clicks, &self.propensities) else { return Ok(None) };
-        if self.clip.is_some() && !self.estimator.divides_by_exposure() {
-            bail!("--clip belongs to user-aware and user-aware-smoothed, but --estimator is {}", self.estimator);
-        }
         let counts = Counts::read(clicks)?;
         let leakage = check_leakage(self.train_counts.as_deref(), self.allow_shared_queries, &counts, clicks)?;
         let theta = Propensities::read(propensities)?;
-        let judge = Counterfactual::new(data, &counts, &theta, self.estimator, self.clip)
-            .with_context(|| format!("{} with {}", together(data_path, clicks), propensities.display()))?
+        let mut judge = ClickJudge::new()
+            .estimator(self.estimator)
             .self_normalised(self.self_normalised)
             .shown_only(self.shown_only);
-        Ok(Some(ByClicks {
-            log: judge.log,
-            clip: self.clip,
-            ranker: judge.judge(scores)?,
-            against: other.map(|scores| judge.judge(scores)).transpose()?,
-            logged: judge.judge_logged(),
-            leakage,
-        }))
+        if let Some(clip) = self.clip {
+            judge = judge.clip(clip);
+        }
+        let found = judge
+            .judge(data, &counts, &theta, scores, other)
+            .with_context(|| format!("{} with {}", together(data_path, clicks), propensities.display()))?;
+        Ok(Some(ByClicks { leakage, ..found }))
     }
 }
 
@@ -113,85 +98,54 @@ pub fn leakage_text(found: &Leakage) -> String {
     wrap(&format!("{shared} of {all} queries are also in the training counts"))
 }
 
-impl ByClicks {
-    /// A table with the ranker, the one it is compared with, and the lists as they were shown.
-    pub fn to_text(&self, ranker: &str, against: Option<&str>) -> String {
-        let mut header = vec!["by clicks".to_string(), ranker.to_string(), "95 %".to_string()];
-        if let Some(against) = against {
-            header.extend([against, "difference", "95 %", "p"].map(String::from));
-        }
-        header.push("as shown".to_string());
-        let mut table = Table::new(header);
-        let differences = self.against.as_ref().map(|other| self.ranker.minus(other));
-        for (place, measure) in self.ranker.measures.iter().enumerate() {
-            let value = self.ranker.values[place];
-            let mut row = vec![measure.to_string(), number(value.value), interval(value)];
-            if let (Some(other), Some(differences)) = (&self.against, &differences) {
-                let PairedDifference { bounds, p } = differences[place];
-                let signed = format!("{}{}", if bounds.value > 0.0 { "+" } else { "" }, number(bounds.value));
-                row.extend([number(other.values[place].value), signed, interval(bounds), p_value(p)]);
-            }
-            row.push(number(self.logged.values[place].value));
-            table.row(row);
-        }
-        table.render() + &self.about_log()
+/// A table with the ranker, the one it is compared with, and the lists as they were shown.
+pub fn to_text(found: &ByClicks, ranker: &str, against: Option<&str>) -> String {
+    let mut header = vec!["by clicks".to_string(), ranker.to_string(), "95 %".to_string()];
+    if let Some(against) = against {
+        header.extend([against, "difference", "95 %", "p"].map(String::from));
     }
-
-    fn about_log(&self) -> String {
-        let count = |value: usize| thousands(value as u64);
-        let mut text = wrap(&format!(
-            "{} queries with {} clicks; {} of the {} documents in the top 10 were never shown and earn nothing",
-            count(self.log.queries),
-            thousands(self.log.clicks),
-            count(self.ranker.never_shown),
-            count(self.ranker.top),
-        ));
-        if self.log.unknown_queries + self.log.unknown_docs > 0 {
-            text += &wrap(&format!(
-                "not in the data: {} queries of the log, {} shown documents of the others",
-                count(self.log.unknown_queries),
-                count(self.log.unknown_docs)
-            ));
+    header.push("as shown".to_string());
+    let mut table = Table::new(header);
+    let differences = found.against.as_ref().map(|other| found.ranker.minus(other));
+    for (place, measure) in found.ranker.measures.iter().enumerate() {
+        let value = found.ranker.values[place];
+        let mut row = vec![measure.to_string(), number(value.value), interval(value)];
+        if let (Some(other), Some(differences)) = (&found.against, &differences) {
+            let PairedDifference { bounds, p } = differences[place];
+            let signed = format!("{}{}", if bounds.value > 0.0 { "+" } else { "" }, number(bounds.value));
+            row.extend([number(other.values[place].value), signed, interval(bounds), p_value(p)]);
         }
-        if let Some(clip) = self.clip {
-            let clipped = self.log.clipped;
-            text += &wrap(&format!(
-                "clipped at {clip}: {} documents, with {} of the clicks",
-                thousands(clipped.documents),
-                Format::Percent.print(clipped.clicks)
-            ));
-        }
-        text + &self.leakage.as_ref().map(leakage_text).unwrap_or_default()
+        row.push(number(found.logged.values[place].value));
+        table.row(row);
     }
-
-    /// The same as JSON.
-    pub fn to_json(&self) -> Value {
-        let differences = self.against.as_ref().map(|other| self.ranker.minus(other));
-        let measure = |(place, measure): (usize, &truerank::evaluate::ClickMeasure)| {
-            let mut entry = bounds_json(self.ranker.values[place]);
-            entry["measure"] = json!(measure.to_string());
-            entry["as_shown"] = bounds_json(self.logged.values[place]);
-            if let (Some(other), Some(differences)) = (&self.against, &differences) {
-                entry["against"] = bounds_json(other.values[place]);
-                entry["difference"] = bounds_json(differences[place].bounds);
-                entry["p"] = json!(differences[place].p);
-            }
-            entry
-        };
-        json!({
-            "queries": self.log.queries, "clicks": self.log.clicks, "unknown_queries": self.log.unknown_queries,
-            "unknown_documents": self.log.unknown_docs, "top_10_documents": self.ranker.top,
-            "top_10_never_shown": self.ranker.never_shown, "clip": self.clip,
-            "clipped_documents": self.log.clipped.documents, "clipped_click_share": self.log.clipped.clicks,
-            "shared_queries": self.leakage.as_ref().map(|found| found.queries.len()),
-            "measures": self.ranker.measures.iter().enumerate().map(measure).collect::<Vec<_>>(),
-        })
-    }
+    table.render() + &about_log(found)
 }
 
-/// A value with its interval as JSON.
-pub fn bounds_json(bounds: Bounds) -> Value {
-    json!({ "value": bounds.value, "low": bounds.low, "high": bounds.high })
+fn about_log(found: &ByClicks) -> String {
+    let count = |value: usize| thousands(value as u64);
+    let mut text = wrap(&format!(
+        "{} queries with {} clicks; {} of the {} documents in the top 10 were never shown and earn nothing",
+        count(found.log.queries),
+        thousands(found.log.clicks),
+        count(found.ranker.never_shown),
+        count(found.ranker.top),
+    ));
+    if found.log.unknown_queries + found.log.unknown_docs > 0 {
+        text += &wrap(&format!(
+            "not in the data: {} queries of the log, {} shown documents of the others",
+            count(found.log.unknown_queries),
+            count(found.log.unknown_docs)
+        ));
+    }
+    if let Some(clip) = found.clip {
+        let clipped = found.log.clipped;
+        text += &wrap(&format!(
+            "clipped at {clip}: {} documents, with {} of the clicks",
+            thousands(clipped.documents),
+            Format::Percent.print(clipped.clicks)
+        ));
+    }
+    text + &found.leakage.as_ref().map(leakage_text).unwrap_or_default()
 }
 
 fn number(value: f64) -> String {

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use truerank::data::Preset;
-use truerank::experiment::{Question, Results, Settings, Store};
+use truerank::experiment::{Asked, Settings};
 use truerank::log::split_mapping;
 use truerank::network::Architecture;
 
-use super::findings::{to_json, to_text};
 use crate::output::{print, print_json};
 use crate::progress::Shown;
 
@@ -107,31 +106,17 @@ impl Experiment {
     pub fn run(self, progress: &Shown) -> Result<()> {
         let start = Instant::now();
         let settings = self.settings()?;
-        settings.check()?;
-        Store::check(&self.output)?;
         progress.say(&format!("data: {} …", settings.data.name()));
-        let data = settings.data.load()?;
-        let mut settings = settings.for_data(&data)?;
-        let store = Store::create(&self.output, &mut settings)?;
-        let outcome = settings.run(&data, Some(&store), progress);
+        let outcome = settings.carry_out(Some(&self.output), progress);
         progress.finish();
-        let results = match outcome {
-            Ok(results) => results,
-            Err(error) => {
-                // What is finished deserves its report all the same.
-                Results::read(&store, settings)?.report().write(&self.output)?;
-                return Err(error.into());
-            }
-        };
-        let report = results.report();
-        report.write(&self.output)?;
+        let results = outcome?;
         if self.json {
-            return print_json(&to_json(&report, &results));
+            return print_json(&results.to_json());
         }
         let page = self.output.join("report.html");
         print(&format!(
             "{}\n{:.0} seconds; wrote {}\n",
-            to_text(&report),
+            results.report().text(),
             start.elapsed().as_secs_f64(),
             page.display()
         ))
@@ -139,60 +124,28 @@ impl Experiment {
 
     /// What was asked for, over the config file, over the defaults.
     fn settings(&self) -> Result<Settings> {
-        let mut settings = match &self.config {
-            Some(path) => Settings::read(path)?,
-            None => Settings::default(),
-        };
-        if !self.questions.is_empty() {
-            settings.questions = parse_questions(&self.questions)?;
-        }
-        if let Some(preset) = self.preset {
-            (settings.data.preset, settings.data.folder) = (preset, None);
-        }
-        if self.data.is_some() {
-            settings.data.folder = self.data.clone();
-        }
-        set(&mut settings.data.max_grade, self.max_grade);
-        settings.data.zero_based |= self.zero_based;
-        settings.data.features = self.features.or(settings.data.features);
-        settings.sessions = self.sessions.or(settings.sessions);
-        settings.training.steps = self.steps.or(settings.training.steps);
-        set(&mut settings.training.patience, self.patience);
-        set(&mut settings.seeds, self.seeds.map(|count| (1..=count).collect()));
-        set(&mut settings.rq2.sessions, some(&self.sizes));
-        set(&mut settings.models, some(&self.model));
-        set(&mut settings.real.log, some(&self.log));
+        let mut columns = Vec::new();
         for column in &self.column {
             let (field, name) = split_mapping(column)?;
-            settings.real.columns.insert(field.to_string(), name.to_string());
+            columns.push((field.to_string(), name.to_string()));
         }
-        Ok(settings)
-    }
-}
-
-fn set<T>(target: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *target = value;
-    }
-}
-
-fn some<T: Clone>(values: &[T]) -> Option<Vec<T>> {
-    (!values.is_empty()).then(|| values.to_vec())
-}
-
-fn parse_questions(texts: &[String]) -> Result<Vec<Question>> {
-    if texts.iter().any(|text| text == "all") {
-        return Ok(Question::ALL.to_vec());
-    }
-    let mut questions = Vec::new();
-    for text in texts {
-        let Ok(question) = text.parse::<Question>() else {
-            let known = Question::ALL.map(|question| question.to_string()).join(", ");
-            bail!("'{text}' is not a question; known are {known} and all");
+        let asked = Asked {
+            questions: self.questions.clone(),
+            config: self.config.clone(),
+            preset: self.preset,
+            data: self.data.clone(),
+            max_grade: self.max_grade,
+            zero_based: self.zero_based.then_some(true),
+            features: self.features,
+            sessions: self.sessions,
+            sizes: self.sizes.clone(),
+            seeds: self.seeds,
+            models: self.model.clone(),
+            steps: self.steps,
+            patience: self.patience,
+            log: self.log.clone(),
+            columns,
         };
-        questions.push(question);
+        Ok(asked.settings()?)
     }
-    questions.sort();
-    questions.dedup();
-    Ok(questions)
 }

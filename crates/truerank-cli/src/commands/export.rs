@@ -1,11 +1,10 @@
 //! `truerank export`: rankers and relevance weights in the forms of other tools.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use truerank::data::{Dataset, Splits};
-use truerank::files::{AtomicFile, check_file, check_folder, read_text};
+use truerank::files::{check_file, check_folder, read_text};
 use truerank::ranker::{LabelForm, LabelSummary, Labels, Ranker, Trees, is_label_file};
 use truerank::relevance::Relevance;
 
@@ -50,8 +49,8 @@ pub struct Export {
     data: Option<PathBuf>,
 
     /// For labels: what a label is [default: weights]
-    #[arg(long, value_name = "FORM")]
-    labels: Option<LabelName>,
+    #[arg(long, value_name = "FORM", value_parser = LabelForm::NAMES)]
+    labels: Option<String>,
 
     /// For --labels steps: steps per grade; 1 gives plain grades [default: 8]
     #[arg(long, value_name = "N")]
@@ -87,13 +86,6 @@ enum Form {
     Xgboost,
 }
 
-#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
-enum LabelName {
-    Weights,
-    Steps,
-    Gains,
-}
-
 impl Export {
     pub fn run(self, progress: &Shown) -> Result<()> {
         self.check()?;
@@ -115,7 +107,7 @@ impl Export {
         if self.to != Form::Elasticsearch && (self.feature_names.is_some() || self.name.is_some()) {
             bail!("--feature-names and --name are for --to elasticsearch; leave them out");
         }
-        if self.steps.is_some() && self.labels != Some(LabelName::Steps) {
+        if self.steps.is_some() && self.labels.as_deref() != Some("steps") {
             bail!("--steps is for --labels steps; add that, or leave it out");
         }
         Ok(())
@@ -131,22 +123,13 @@ impl Export {
     fn to_elasticsearch(&self) -> Result<()> {
         check_file(&self.output)?;
         let ranker = Ranker::load(&self.input)?;
-        let names = match &self.feature_names {
-            Some(path) => read_names(path)?,
-            None => (1..=ranker.feature_count()).map(|number| format!("f{number}")).collect(),
-        };
-        let name = match &self.name {
-            Some(name) => name.clone(),
-            None => self.output.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-        };
+        let names = self.feature_names.as_deref().map(read_names).transpose()?;
         let place = || match &self.feature_names {
             Some(path) => together(&self.input, path),
             None => self.input.display().to_string(),
         };
-        let model = ranker.to_linear_model(&name, &names).with_context(place)?;
-        let mut file = AtomicFile::create(&self.output)?;
-        writeln!(file, "{model:#}")?;
-        file.commit()?;
+        let name =
+            ranker.write_linear_model(&self.output, self.name.as_deref(), names.as_deref()).with_context(place)?;
         self.report_ranker(&ranker, &format!("model/linear '{name}'"))
     }
 
@@ -171,23 +154,18 @@ impl Export {
         let judged: Vec<(&str, &Dataset)> =
             others.iter().filter(|(_, data)| data.grades().is_some()).map(|(name, data)| (*name, data)).collect();
         let summary = self
-            .label_writer(trees)
+            .label_writer(trees)?
             .write(&train, &relevance, &judged, &self.output)
             .with_context(|| together(&self.input, data_path))?;
         progress.finish();
         self.report_labels(&summary, &judged)
     }
 
-    fn label_writer(&self, trees: Trees) -> Labels {
+    fn label_writer(&self, trees: Trees) -> Result<Labels> {
         let labels = Labels::new(trees).max_grade(self.reading.max_grade).click_noise(self.click_noise);
-        match self.labels {
-            None => labels,
-            Some(LabelName::Weights) => labels.form(LabelForm::Weights),
-            Some(LabelName::Gains) => labels.form(LabelForm::Gains),
-            Some(LabelName::Steps) => labels.form(LabelForm::Steps(self.steps.unwrap_or(match trees {
-                Trees::LightGbm => 8,
-                Trees::XgBoost => 1,
-            }))),
+        match &self.labels {
+            None => Ok(labels),
+            Some(name) => Ok(labels.form(LabelForm::named(name, self.steps, trees)?)),
         }
     }
 

@@ -12,7 +12,6 @@ use truerank::relevance::{Estimator, PriorKind, Shrink, Smoothing};
 
 use super::common::{read_file, read_folder};
 use super::features::FeatureArguments;
-use super::findings::to_text;
 use super::log_arguments::LogArguments;
 use crate::output::{print, print_json};
 use crate::progress::Shown;
@@ -52,7 +51,7 @@ pub struct Fit {
     split: SplitBy,
 
     /// The share of queries, or of the log's end, that is held out
-    #[arg(long, default_value_t = 0.2, value_name = "SHARE", help_heading = "Judging")]
+    #[arg(long, default_value_t = FitLog::HELD_OUT, value_name = "SHARE", help_heading = "Judging")]
     held_out: f64,
 
     /// Examination probabilities that are known already
@@ -97,7 +96,7 @@ pub struct Fit {
     standardise: Option<bool>,
 
     /// Seed of everything that has chance in it
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = Way::SEED)]
     seed: u64,
 
     /// Print the outcome as JSON
@@ -131,7 +130,7 @@ impl Fit {
         let page = self.output.join("report.html");
         print(&format!(
             "{}\nmore in {}; everything it is made of stands beside it\n",
-            to_text(&outcome.summary()),
+            outcome.summary().text(),
             page.display()
         ))
     }

@@ -12,7 +12,6 @@ mod evaluate_clicks;
 pub mod experiment;
 pub mod export;
 mod features;
-mod findings;
 pub mod fit;
 pub mod generate;
 mod log_arguments;

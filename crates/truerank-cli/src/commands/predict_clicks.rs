@@ -12,7 +12,7 @@ use truerank::report::Format;
 
 use super::common::together;
 use super::evaluate::p_value;
-use super::evaluate_clicks::{bounds_json, check_leakage, interval, leakage_text};
+use super::evaluate_clicks::{check_leakage, interval, leakage_text};
 use crate::output::{Table, measure, print, print_json, thousands, wrap};
 use crate::progress::Shown;
 
@@ -119,11 +119,11 @@ fn rows(found: &ClickPrediction) -> [(&'static str, ClickLikelihood); 3] {
 }
 
 fn to_json(found: &ClickPrediction, shared: Option<&Leakage>) -> serde_json::Value {
-    let likelihood = |of: ClickLikelihood| json!({ "log_likelihood": bounds_json(of.log_likelihood), "perplexity": bounds_json(of.perplexity) });
+    let likelihood = |of: ClickLikelihood| json!({ "log_likelihood": of.log_likelihood.to_json(), "perplexity": of.perplexity.to_json() });
     let positions = found.positions.iter().map(|at| {
         json!({
             "position": at.position, "impressions": at.impressions, "click_rate": at.click_rate,
-            "predicted_rate": at.predicted_rate, "perplexity": bounds_json(at.perplexity),
+            "predicted_rate": at.predicted_rate, "perplexity": at.perplexity.to_json(),
             "click_rate_perplexity": at.baseline,
         })
     });
@@ -134,6 +134,6 @@ fn to_json(found: &ClickPrediction, shared: Option<&Leakage>) -> serde_json::Val
         "shared_queries": shared.map(|found| found.queries.len()),
         "model": likelihood(found.model), "click_rate_by_position": likelihood(found.by_position),
         "click_rate": likelihood(found.overall),
-        "gain": bounds_json(found.gain.bounds), "p": found.gain.p, "positions": positions.collect::<Vec<_>>(),
+        "gain": found.gain.bounds.to_json(), "p": found.gain.p, "positions": positions.collect::<Vec<_>>(),
     })
 }

@@ -1,16 +1,18 @@
 //! `truerank propensity`: counts to examination probabilities.
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use truerank::counts::{Counts, CountsView, Need, held_counts, open_counts};
 use truerank::data::Dataset;
 use truerank::files::check_file;
 use truerank::network::Architecture;
 use truerank::propensity::{
-    ClusterCount, Contexts, Cpbm, EmUsers, Grouping, InterventionHarvesting, Propensities, PropensityError,
-    RegressionEm, RelevanceForm, SwapExperiment, UserGroups, UserPbm,
+    ClusterCount, Contexts, Cpbm, Grouping, InterventionHarvesting, Propensities, PropensityError, RegressionEm,
+    RelevanceForm, ShrinkUsers, SwapExperiment, UserChoice, UserPbm,
 };
 use truerank::ranker::Dla;
 
@@ -65,16 +67,16 @@ pub struct Propensity {
     relevance: Option<RelevanceForm>,
 
     /// em: what users are pulled toward [default: clusters of more than 50 users, else population]
-    #[arg(long, value_enum)]
-    shrink: Option<Shrink>,
+    #[arg(long, value_parser = named::<_, ShrinkUsers>(ShrinkUsers::NAMES))]
+    shrink: Option<ShrinkUsers>,
 
     /// em: number of user clusters, or `auto` to choose it by held-out clicks [default: auto]
-    #[arg(long, value_name = "N", value_parser = parse_clusters)]
+    #[arg(long, value_name = "N")]
     clusters: Option<ClusterCount>,
 
     /// em: how users are put into clusters [default: mixture]
-    #[arg(long, value_enum)]
-    grouping: Option<GroupBy>,
+    #[arg(long, value_parser = named::<_, Grouping>(Grouping::NAMES))]
+    grouping: Option<Grouping>,
 
     /// cpbm: CSV or TSV with a header, the user id first, then numbers [default: the user id alone]
     #[arg(long, value_name = "FILE")]
@@ -143,19 +145,6 @@ enum Method {
     Dla,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Shrink {
-    None,
-    Population,
-    Clusters,
-}
-
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum GroupBy {
-    Mixture,
-    KMeans,
-}
-
 /// Counts as the method reads them.
 enum Input {
     /// Block after block.
@@ -172,9 +161,6 @@ impl Input {
         }
     }
 }
-
-/// The most clusters that are tried where the number is to be chosen.
-const MOST_CLUSTERS: usize = 20;
 
 impl Propensity {
     pub fn run(self, progress: &Shown) -> Result<()> {
@@ -237,7 +223,7 @@ impl Propensity {
             }
         }
         self.check_engine()?;
-        self.check_users()?;
+        self.user_choice().check(|name| format!("--{name}"))?;
         self.check_numbers()?;
         self.check_files()
     }
@@ -249,7 +235,7 @@ impl Propensity {
             (self.method != Method::Em, "--method other than em"),
             (self.data.is_some(), "--data"),
             (relevance, "--relevance other than table"),
-            (self.shrink.is_some_and(|shrink| shrink != Shrink::None), "--shrink other than none"),
+            (self.shrink.is_some_and(|shrink| shrink != ShrinkUsers::None), "--shrink other than none"),
             (self.clusters.is_some(), "--clusters"),
             (self.grouping.is_some(), "--grouping"),
             (self.resamples.is_some_and(|resamples| resamples > 0), "--resamples"),
@@ -269,19 +255,6 @@ impl Propensity {
             tolerance: self.tolerance,
         };
         engine::estimate(url, &self.counts, &settings, &self.output, progress)
-    }
-
-    fn check_users(&self) -> Result<()> {
-        let given = |options: &[(bool, &'static str)]| options.iter().find(|(given, _)| *given).map(|(_, name)| *name);
-        let clusters = given(&[(self.clusters.is_some(), "--clusters"), (self.grouping.is_some(), "--grouping")]);
-        let of_users = given(&[(self.shrink.is_some(), "--shrink")]).or(clusters);
-        match (self.per_user, of_users, self.shrink, clusters) {
-            (false, Some(option), ..) => bail!("{option} is for the examination of each user: add --per-user"),
-            (true, _, Some(shrink @ (Shrink::None | Shrink::Population)), Some(option)) => {
-                bail!("{option} is for --shrink clusters, but --shrink is {}", value_name(shrink))
-            }
-            _ => Ok(()),
-        }
     }
 
     fn check_numbers(&self) -> Result<()> {
@@ -356,37 +329,22 @@ impl Propensity {
             (Method::Cpbm, Input::Whole(counts), _) => Outcome::of(self.cpbm(contexts).estimate(counts, progress)?),
             _ => {
                 let counts = counts.view();
-                let estimate = self.em(counts.users().len()).estimate(counts, data, progress)?;
+                let estimate = self.em(counts.users().len(), data).estimate(counts, data, progress)?;
                 Outcome { propensities: estimate.propensities, held_out: estimate.held_out, ranker: None }
             }
         })
     }
 
-    fn em(&self, users: usize) -> RegressionEm {
-        let form = match (&self.relevance, &self.data) {
-            (Some(form), _) => form.clone(),
-            (None, Some(_)) => RelevanceForm::Linear,
-            (None, None) => RelevanceForm::Table,
-        };
-        let em = RegressionEm::new().users(self.em_users(users)).relevance(form).strict(self.strict).seed(self.seed);
+    fn em(&self, users: usize, data: Option<&Dataset>) -> RegressionEm {
+        let form = self.relevance.clone().unwrap_or_else(|| RelevanceForm::suited_to(data));
+        let users = self.user_choice().of(users);
+        let em = RegressionEm::new().users(users).relevance(form).strict(self.strict).seed(self.seed);
         let em = with(em, self.iterations, RegressionEm::iterations);
         with(with(em, self.tolerance, RegressionEm::tolerance), self.resamples, RegressionEm::resamples)
     }
 
-    fn em_users(&self, users: usize) -> EmUsers {
-        let count = self.clusters.unwrap_or(ClusterCount::Chosen { most: MOST_CLUSTERS });
-        let method = match self.grouping {
-            Some(GroupBy::KMeans) => Grouping::KMeans,
-            Some(GroupBy::Mixture) | None => Grouping::Mixture,
-        };
-        let asked_for_clusters = self.clusters.is_some() || self.grouping.is_some();
-        match (self.per_user, self.shrink) {
-            (false, _) => EmUsers::Together,
-            (true, Some(Shrink::None)) => EmUsers::Each,
-            (true, Some(Shrink::Population)) => EmUsers::Shrunk,
-            (true, None) if !asked_for_clusters => EmUsers::suited_to(users),
-            (true, _) => EmUsers::Grouped(UserGroups::new().clusters(count).method(method)),
-        }
+    fn user_choice(&self) -> UserChoice {
+        UserChoice { per_user: self.per_user, shrink: self.shrink, clusters: self.clusters, grouping: self.grouping }
     }
 
     fn swap(&self) -> SwapExperiment {
@@ -426,12 +384,16 @@ fn with<T, V>(builder: T, value: Option<V>, set: impl FnOnce(T, V) -> T) -> T {
     }
 }
 
-fn value_name(value: impl ValueEnum) -> String {
-    value.to_possible_value().map_or(String::new(), |value| value.get_name().to_string())
+fn name(method: Method) -> String {
+    method.to_possible_value().map_or(String::new(), |value| value.get_name().to_string())
 }
 
-fn name(method: Method) -> String {
-    value_name(method)
+/// A value by one of these names.
+fn named<const N: usize, T>(names: [&'static str; N]) -> impl TypedValueParser<Value = T>
+where
+    T: FromStr<Err = truerank::Error> + Clone + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(names).try_map(|name| name.parse())
 }
 
 /// Methods as people read them: `em, user-pbm or dla`.
@@ -440,14 +402,6 @@ fn names(methods: &[Method]) -> String {
     match names.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
         _ => names.concat(),
-    }
-}
-
-fn parse_clusters(text: &str) -> Result<ClusterCount, String> {
-    match text.parse() {
-        _ if text == "auto" => Ok(ClusterCount::Chosen { most: MOST_CLUSTERS }),
-        Ok(count) if count > 0 => Ok(ClusterCount::Given(count)),
-        _ => Err("should be auto or a whole number from 1".to_string()),
     }
 }
 

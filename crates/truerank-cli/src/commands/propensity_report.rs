@@ -122,10 +122,7 @@ pub fn to_json(outcome: &Outcome, error: Option<&PropensityError>) -> serde_json
         "iterations": fit.map(|fit| fit.log_likelihood.len()),
         "converged": fit.map(|fit| fit.converged),
         "log_likelihood": fit.map(|fit| fit.log_likelihood.clone()),
-        "held_out": outcome.held_out.iter().map(|score| {
-            json!({"clusters": score.clusters, "log_likelihood": score.log_likelihood, "below_best": score.below_best,
-                   "standard_error": score.standard_error})
-        }).collect::<Vec<_>>(),
+        "held_out": outcome.held_out,
         "notes": propensities.details.notes,
         "against": error.map(|error| {
             json!({"population_error": error.population, "user_error": error.users, "rare_user_error": error.rare})

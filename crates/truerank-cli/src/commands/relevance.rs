@@ -14,7 +14,7 @@ use truerank::relevance::{
 
 use super::common::{ReadArguments, read_training_part, together};
 use super::memory::MemoryArguments;
-use super::weights_report::{diagnostics_json, diagnostics_text, report_json, report_text};
+use super::weights_report::{diagnostics_text, report_json, report_text};
 use crate::output::{print, print_json};
 use crate::progress::Shown;
 
@@ -46,7 +46,7 @@ pub struct Relevance {
     propensities: PathBuf,
 
     /// Estimator, or `all` to write each into a folder
-    #[arg(long, default_value = "user-aware-smoothed")]
+    #[arg(long, default_value_t = Estimator::default().to_string())]
     estimator: String,
 
     /// Strength of smoothing: `auto` (least estimated error), `likelihood`, or a number
@@ -176,7 +176,7 @@ impl Relevance {
             let rows = all.iter().zip(diagnostics).map(|(weights, diagnostics)| {
                 let mut row = report_json(weights);
                 if let Some(diagnostics) = diagnostics {
-                    row["diagnostics"] = diagnostics_json(diagnostics);
+                    row["diagnostics"] = diagnostics.to_json();
                 }
                 row
             });

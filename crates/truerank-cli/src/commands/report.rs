@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use anyhow::Result;
 use truerank::experiment::{Results, Store};
 
-use super::findings::{to_json, to_text};
 use crate::output::{print, print_json};
 use crate::progress::Shown;
 
@@ -41,8 +40,8 @@ impl Report {
         report.write(output)?;
         progress.finish();
         match self.json {
-            true => print_json(&to_json(&report, &results)),
-            false => print(&format!("{}\nwrote {}\n", to_text(&report), output.join("report.html").display())),
+            true => print_json(&results.to_json()),
+            false => print(&format!("{}\nwrote {}\n", report.text(), output.join("report.html").display())),
         }
     }
 }

@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use serde_json::json;
 use truerank::counts::is_counts_file;
-use truerank::data::{Dataset, Splits};
-use truerank::experiment::production_ranker;
+use truerank::data::Splits;
+use truerank::experiment::{WorldOptions, production_lists};
 use truerank::files::{check_file, check_folder};
-use truerank::log::LogWriter;
-use truerank::simulate::{ShownLists, Simulation, Simulator, paper_etas};
+use truerank::simulate::{ShownLists, Simulation, Simulator, paper_etas, propensities_path};
 
 use super::common::{DataArguments, LoadedRanker};
 use crate::output::{Table, measure, print, print_json, thousands};
@@ -64,7 +63,7 @@ pub struct Simulate {
     click_noise: f64,
 
     /// Documents shown per session
-    #[arg(long, default_value_t = 10, value_name = "N")]
+    #[arg(long, default_value_t = WorldOptions::default().length, value_name = "N")]
     length: usize,
 
     /// Share of sessions in which rank 1 changes places with a random other
@@ -80,7 +79,7 @@ pub struct Simulate {
     logger: Vec<PathBuf>,
 
     /// Share of labelled queries that the production ranker learns from
-    #[arg(long, default_value_t = 0.01, value_name = "SHARE")]
+    #[arg(long, default_value_t = WorldOptions::default().production_share, value_name = "SHARE")]
     production_share: f64,
 
     /// Draw counts directly, without sessions, and write them as a folder: any number of sessions costs the same
@@ -104,8 +103,9 @@ impl Simulate {
     pub fn run(self, progress: &Shown) -> Result<()> {
         self.check_output()?;
         let data = self.data.read_splits(progress)?;
-        let lists = self.shown_lists(&data, progress)?;
-        let simulator = self.settings()?.prepare(&data.train, &lists)?;
+        let simulation = self.settings()?;
+        let lists = self.shown_lists(&data, &simulation, progress)?;
+        let simulator = simulation.prepare(&data.train, &lists)?;
         let propensities = propensities_path(&self.output);
         let clicks = if self.cells {
             let counts = simulator.counts()?;
@@ -138,7 +138,8 @@ impl Simulate {
         Ok(Simulation::new()
             .sessions(self.sessions)
             .etas(etas)
-            .users_per_cluster(self.users_per_cluster, self.user_noise)
+            .users_per_cluster(self.users_per_cluster)
+            .user_noise(self.user_noise)
             .zipf(self.zipf)
             .personal_queries(!self.shared_queries)
             .click_noise(self.click_noise)
@@ -148,32 +149,24 @@ impl Simulate {
             .seed(self.seed))
     }
 
-    fn shown_lists(&self, data: &Splits, progress: &Shown) -> Result<Vec<ShownLists>> {
+    fn shown_lists(&self, data: &Splits, simulation: &Simulation, progress: &Shown) -> Result<Vec<ShownLists>> {
         if self.logger.is_empty() {
-            let ranker = production_ranker(&data.train, self.production_share, self.seed, progress)?;
-            return Ok(vec![self.lists_of(&ranker.score(&data.train)?, &data.train)?]);
+            let (share, length) = (self.production_share, self.length);
+            return Ok(vec![production_lists(&data.train, simulation, share, length, progress)?]);
         }
         let lists = |path: &PathBuf| {
             let scores = LoadedRanker::load(path)?.score(&data.train, &self.data.data)?;
-            self.lists_of(&scores, &data.train)
+            Ok(ShownLists::top(&data.train, &scores, self.length)?)
         };
         self.logger.iter().map(lists).collect()
     }
 
-    fn lists_of(&self, scores: &[f32], data: &Dataset) -> Result<ShownLists> {
-        Ok(ShownLists::top(data, scores, self.length)?)
-    }
-
     /// Draws and writes the log.
     fn write_log(&self, simulator: &Simulator<'_>, progress: &Shown) -> Result<Clicks> {
-        let ids = simulator.empty_log();
-        let mut writer = LogWriter::create(&self.output, &ids.users, &ids.queries, &ids.docs)?;
         let mut clicks = Clicks::default();
-        simulator.for_each_piece(progress, |impressions| {
+        simulator.write_log(&self.output, progress, |impressions| {
             impressions.iter().for_each(|i| clicks.add(i.position, 1, u64::from(i.click)));
-            writer.write(impressions)
         })?;
-        writer.finish()?;
         Ok(clicks)
     }
 
@@ -220,11 +213,4 @@ impl Clicks {
     fn rates(&self) -> Vec<f64> {
         self.0.iter().map(|&(impressions, clicks)| clicks as f64 / impressions.max(1) as f64).collect()
     }
-}
-
-/// `clicks.csv.gz` → `clicks.propensities.json`.
-fn propensities_path(output: &Path) -> PathBuf {
-    let name = output.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let stem = name.split_once('.').map_or(name.as_str(), |(stem, _)| stem);
-    output.with_file_name(format!("{stem}.propensities.json"))
 }

@@ -2,18 +2,14 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use serde_json::json;
 use truerank::counts::Counts;
-use truerank::data::{Dataset, Splits};
+use truerank::data::Splits;
 use truerank::evaluate::{Evaluator, Measure};
-use truerank::experiment::labelled_share;
 use truerank::files::check_file;
-use truerank::network::{Architecture, Optimizer};
 use truerank::propensity::Propensities;
-use truerank::ranker::{
-    LinearRaw, Method, Ranker, SvmRank, Targets, Trainer, TrainingLists, TrainingPairs, Unmatched, Validation,
-};
+use truerank::ranker::{LearnFrom, ModelForm, Ranker, RankerTraining, Unmatched};
 use truerank::relevance::{Relevance, pair_weights};
 
 use super::common::{DataArguments, together};
@@ -100,7 +96,7 @@ pub struct Train {
     check_every: usize,
 
     /// What the validation part is judged by
-    #[arg(long, default_value = "nDCG@5", value_name = "MEASURE")]
+    #[arg(long, default_value_t, value_name = "MEASURE")]
     validation: Measure,
 
     /// For svm-rank: share of labelled queries to learn from [default: all]
@@ -124,168 +120,72 @@ pub struct Train {
     output: PathBuf,
 }
 
-/// What can be trained.
-enum Model {
-    Network(Architecture),
-    LinearRaw,
-    SvmRank,
-}
-
 impl Train {
     pub fn run(self, progress: &Shown) -> Result<()> {
         check_file(&self.output)?;
-        let model = self.model()?;
+        let training = self.training()?;
         let data = self.data.read_splits(progress)?;
-        let (mut ranker, unmatched) = match model {
-            Model::SvmRank => (self.train_svm(&data.train, progress)?, Unmatched::default()),
-            Model::LinearRaw => self.train_raw(&data, progress)?,
-            Model::Network(architecture) => self.train_network(architecture, &data, progress)?,
-        };
-        ranker.record.notes.push(("source".to_string(), self.source()));
+        let (ranker, unmatched) = self.train(&training, &data, progress)?;
         ranker.save(&self.output)?;
         progress.finish();
         self.report(&ranker, unmatched)
     }
 
-    fn model(&self) -> Result<Model> {
-        let model = match self.model.split(':').next() {
-            Some("linear" | "mlp") => Model::Network(self.model.parse()?),
-            _ if self.model == "linear-raw" => self.check_raw().map(|()| Model::LinearRaw)?,
-            _ if self.model == "svm-rank" => self.check_svm().map(|()| Model::SvmRank)?,
-            _ => {
-                bail!("--model is '{}', but should be linear, mlp, mlp:SIZE,SIZE,…, linear-raw or svm-rank", self.model)
-            }
-        };
-        match model {
-            Model::LinearRaw | Model::SvmRank if self.standardise => {
-                bail!("{} scales features on the way; leave out --standardise", self.model)
-            }
-            Model::SvmRank => {}
-            _ if self.share.is_none() && self.cost.is_none() => {}
-            _ => bail!("--share and --cost are for --model svm-rank, but the model is {}", self.model),
-        }
-        Ok(model)
-    }
-
-    fn check_raw(&self) -> Result<()> {
-        if self.pairs.is_some() {
-            bail!("linear-raw learns from relevance weights or grades; leave out --pairs, or choose linear or mlp");
-        }
-        match &self.optimizer {
-            Some(name) if name != "lbfgs" => bail!("linear-raw is trained by lbfgs; leave out --optimizer"),
-            _ => Ok(()),
-        }
-    }
-
-    fn check_svm(&self) -> Result<()> {
-        if self.relevance.is_some() || self.pairs.is_some() {
-            bail!("svm-rank learns from human grades; leave out --relevance and --pairs, or choose linear or mlp");
-        }
-        if self.optimizer.is_some() || self.steps.is_some() || self.patience.is_some() {
-            bail!("svm-rank is solved to a tolerance; leave out --optimizer, --steps and --patience");
-        }
-        Ok(())
-    }
-
-    fn train_svm(&self, train: &Dataset, progress: &Shown) -> Result<Ranker> {
-        let trainer = self.cost.map_or(SvmRank::new(), |cost| SvmRank::new().c(cost));
-        match self.share {
-            None => Ok(trainer.fit(train, progress)?),
-            Some(share) => Ok(trainer.fit(&labelled_share(train, share, self.seed)?, progress)?),
-        }
-    }
-
-    fn train_raw(&self, data: &Splits, progress: &Shown) -> Result<(Ranker, Unmatched)> {
-        let mut trainer = LinearRaw::new().l2(self.l2);
-        if let Some(steps) = self.steps {
-            trainer = trainer.steps(steps);
-        }
-        if let Some(checks) = self.patience {
-            trainer = trainer.patience(checks);
-        }
-        let (lists, unmatched) = self.lists(&data.train)?;
-        let fit = |validation: &Validation<'_>| trainer.fit(&data.train, &lists, Some(validation), progress);
-        Ok((self.validated(data, fit)?, unmatched))
-    }
-
-    /// What to learn from by a listwise loss: relevance weights, or grades.
-    fn lists(&self, train: &Dataset) -> Result<(TrainingLists, Unmatched)> {
-        match &self.relevance {
-            Some(path) => TrainingLists::from_relevance(train, &Relevance::read(path)?)
-                .with_context(|| together(path, &self.data.data)),
-            None => Ok((TrainingLists::from_grades(train, self.data.reading.max_grade, None)?, Unmatched::default())),
-        }
-    }
-
-    fn train_network(&self, model: Architecture, data: &Splits, progress: &Shown) -> Result<(Ranker, Unmatched)> {
-        let (train, trainer) = (&data.train, self.trainer(model)?);
-        if let (Some(counts), Some(propensities)) = (&self.pairs, &self.propensities) {
-            let pairs = pair_weights(&Counts::read(counts)?, &Propensities::read(propensities)?)
-                .with_context(|| together(counts, propensities))?;
-            let (pairs, unmatched) =
-                TrainingPairs::from_pair_weights(train, &pairs).with_context(|| together(counts, &self.data.data))?;
-            return Ok((self.fit(&trainer, (&pairs).into(), data, progress)?, unmatched));
-        }
-        let (lists, unmatched) = self.lists(train)?;
-        Ok((self.fit(&trainer, (&lists).into(), data, progress)?, unmatched))
-    }
-
-    fn trainer(&self, model: Architecture) -> Result<Trainer> {
-        let mut trainer = Trainer::new()
-            .architecture(model)
+    fn training(&self) -> Result<RankerTraining> {
+        let mut training = RankerTraining::new()
+            .model(self.model.parse()?)
             .batch(self.batch)
             .learning_rate(self.learning_rate)
             .clip(self.clip)
             .l2(self.l2)
             .check_every(self.check_every)
             .standardise(self.standardise)
+            .max_grade(self.data.reading.max_grade)
             .seed(self.seed);
         if let Some(name) = &self.optimizer {
-            trainer = trainer.method(match name.as_str() {
-                "lbfgs" => Method::Lbfgs,
-                name => Method::Batches(name.parse::<Optimizer>().or_else(|_| {
-                    bail!("--optimizer is '{name}', but should be lbfgs, adagrad, adam, sgd or like sgd:0.9")
-                })?),
-            });
+            training = training.method(name.parse()?);
         }
         if let Some(steps) = self.steps {
-            trainer = trainer.steps(steps);
+            training = training.steps(steps);
         }
         if let Some(checks) = self.patience {
-            trainer = trainer.patience(checks);
+            training = training.patience(checks);
         }
-        Ok(trainer)
+        if let Some(share) = self.share {
+            training = training.share(share);
+        }
+        if let Some(cost) = self.cost {
+            training = training.cost(cost);
+        }
+        Ok(training)
     }
 
-    fn fit(&self, trainer: &Trainer, targets: Targets<'_>, data: &Splits, progress: &Shown) -> Result<Ranker> {
-        self.validated(data, |validation| trainer.fit(&data.train, targets, Some(validation), progress))
+    fn train(&self, training: &RankerTraining, data: &Splits, progress: &Shown) -> Result<(Ranker, Unmatched)> {
+        let fit = |from: LearnFrom<'_>| self.fit(training, data, from, progress);
+        if let Some(path) = &self.relevance {
+            let relevance = Relevance::read(path)?;
+            return fit(LearnFrom::Relevance(&relevance)).with_context(|| together(path, &self.data.data));
+        }
+        if let (Some(counts), Some(propensities)) = (&self.pairs, &self.propensities) {
+            let pairs = pair_weights(&Counts::read(counts)?, &Propensities::read(propensities)?)
+                .with_context(|| together(counts, propensities))?;
+            return fit(LearnFrom::Pairs(&pairs)).with_context(|| together(counts, &self.data.data));
+        }
+        Ok(fit(LearnFrom::Grades)?)
     }
 
-    /// What `fit` makes when the vali part validates.
-    fn validated(
+    fn fit(
         &self,
+        training: &RankerTraining,
         data: &Splits,
-        fit: impl FnOnce(&Validation<'_>) -> truerank::Result<Ranker>,
-    ) -> Result<Ranker> {
+        from: LearnFrom<'_>,
+        progress: &Shown,
+    ) -> truerank::Result<(Ranker, Unmatched)> {
+        training.check(from)?;
         let evaluator = Evaluator::new(vec![self.validation]).max_grade(self.data.reading.max_grade);
-        let sign = if self.validation.larger_is_better() { 1.0 } else { -1.0 };
-        let value = |scores: &[f32]| {
-            let evaluation = evaluator.evaluate(&data.validation, scores).ok();
-            evaluation.and_then(|evaluation| evaluation.mean(self.validation)).map_or(f64::NAN, |value| sign * value)
-        };
-        // Without grades there is nothing to validate by, and the evaluator says so.
-        data.validation.require_grades("validation")?;
-        Ok(fit(&Validation { data: &data.validation, measure: &value })?)
-    }
-
-    /// What the ranker learned from, without folders: files move.
-    fn source(&self) -> String {
-        let name = |path: &PathBuf| path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        match (&self.relevance, &self.pairs) {
-            (Some(path), _) => format!("weights in {}", name(path)),
-            (_, Some(path)) => format!("click pairs in {}", name(path)),
-            _ => "human grades".to_string(),
-        }
+        let is_svm = self.model == ModelForm::SvmRank.to_string();
+        let validation = if is_svm { None } else { Some(evaluator.validation(&data.validation)?) };
+        training.fit(&data.train, from, validation.as_ref(), progress)
     }
 
     fn report(&self, ranker: &Ranker, unmatched: Unmatched) -> Result<()> {
@@ -303,7 +203,9 @@ impl Train {
         if ranker.scaling().is_some() {
             table.row(["features".to_string(), "brought to one scale first".to_string()]);
         }
-        table.row(["learned from".to_string(), self.source()]);
+        if let Some((_, source)) = record.notes.iter().find(|(name, _)| name == "source") {
+            table.row(["learned from".to_string(), source.clone()]);
+        }
         table.row(["lists".to_string(), thousands(record.lists as u64)]);
         if record.skipped_lists > 0 {
             table.row(["lists without weight, skipped".to_string(), thousands(record.skipped_lists as u64)]);

@@ -115,23 +115,3 @@ pub fn diagnostics_text(estimator: &str, diagnostics: &Diagnostics) -> String {
     }
     text + &table.render()
 }
-
-/// The same as JSON.
-pub fn diagnostics_json(diagnostics: &Diagnostics) -> Value {
-    let largest = diagnostics.largest.iter().map(|click| {
-        json!({
-            "query": click.query, "doc": click.doc, "position": click.position, "user": click.user,
-            "clicks": click.clicks, "weight": click.weight,
-        })
-    });
-    let sizes = &diagnostics.effective;
-    json!({
-        "clicks": diagnostics.clicks, "total_weight": diagnostics.total_weight,
-        "top_1_percent_share": diagnostics.top_share,
-        "effective_clicks_per_query": {
-            "queries": sizes.queries, "without_clicks": sizes.without_clicks, "least": sizes.least,
-            "quartiles": sizes.quartiles, "share_under_10": sizes.under_ten,
-        },
-        "largest": largest.collect::<Vec<_>>(),
-    })
-}

@@ -53,9 +53,10 @@ impl CountOptions {
 
 /// Counts the impressions in log files, in one pass on all threads.
 ///
-/// `paths` may be patterns (`logs/*.csv`), folders, and `-` for standard input. Several files are one log: their ids
-/// meet by their text. See [`Counter`] for what is a session. The counts are held in memory whatever the options say of
-/// it; [`count_files_into`] holds neither the log nor its counts.
+/// `paths` may be patterns (`logs/*.csv`), folders, `-` for standard input, and names of tables in memory
+/// ([`ReadOptions::table`]). Several files are one log: their ids meet by their text. See [`Counter`] for what is a
+/// session. The counts are held in memory whatever the options say of it; [`count_files_into`] holds neither the log nor
+/// its counts.
 pub fn count_files(
     paths: &[PathBuf],
     options: &ReadOptions,

@@ -1,7 +1,9 @@
 //! What a counted log was like: its size, where its fields were read from, what was left out, how its pages look.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
+use super::view::Totals;
 use crate::log::{BadRows, ReadColumn};
 
 /// What is known of a log once it is counted.
@@ -111,16 +113,30 @@ impl LogSummary {
         if self.rows_outside > 0 {
             remarks.push(format!("{} are outside of the time that was asked for", rows(self.rows_outside)));
         }
-        if self.bad_rows.count > 0 {
-            remarks.push(self.left_out());
+        if let Some(left_out) = self.left_out() {
+            remarks.push(left_out);
             remarks.extend(self.bad_rows.first.iter().map(|bad| format!("left out: {bad}")));
         }
         remarks
     }
 
-    fn left_out(&self) -> String {
+    /// How many rows were left out because they break a rule, and which, if any were.
+    pub fn left_out(&self) -> Option<String> {
         let kinds: Vec<String> = self.bad_rows.by_kind.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-        format!("{} left out: {}", rows(self.bad_rows.count), kinds.join(", "))
+        let text = || format!("{} left out: {}", rows(self.bad_rows.count), kinds.join(", "));
+        (self.bad_rows.count > 0).then(text)
+    }
+
+    /// For programs: the totals of the counts, what was left out by kind, and all that a user should know.
+    pub fn to_json(&self, totals: &Totals) -> Value {
+        let by_kind = self.bad_rows.by_kind.iter().map(|(kind, count)| (kind.to_string(), json!(count)));
+        let details = [
+            ("rows_left_out", json!(self.bad_rows.count)),
+            ("rows_left_out_by_kind", Value::Object(by_kind.collect())),
+            ("remarks", json!(self.remarks())),
+        ];
+        let totals = totals.named().into_iter().map(|(name, count)| (name, json!(count)));
+        Value::Object(totals.chain(details).map(|(name, value)| (name.to_string(), value)).collect())
     }
 }
 

@@ -72,6 +72,21 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// The totals by the names under which people see them.
+    pub fn named(&self) -> Vec<(&'static str, u64)> {
+        let mut named = vec![
+            ("impressions", self.impressions),
+            ("clicks", self.clicks),
+            ("sessions", self.sessions),
+            ("queries", self.queries),
+            ("documents", self.shown),
+            ("users", self.users),
+            ("cells", self.cells),
+        ];
+        named.extend(self.patterns.map(|count| ("patterns", count)));
+        named
+    }
+
     /// Adds the cells of whole queries.
     pub(super) fn add_cells(&mut self, cells: &[Cell]) {
         for cell in cells {

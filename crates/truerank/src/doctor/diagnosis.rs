@@ -1,6 +1,7 @@
 //! All that was found out about a log.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{
     AtPosition, Bias, Comparable, Dependence, Differences, Finding, Recommendation, Severity, Sizes, Spread, UserGroup,
@@ -64,6 +65,17 @@ impl Diagnosis {
             [Some(false), _] | [_, Some(false)] => Verdict::DoesNotHold,
             _ => Verdict::Open,
         }
+    }
+
+    /// All of it for programs, with what should be known of the log's rows.
+    pub fn to_json(&self, remarks: &[String]) -> Value {
+        json!({
+            "type": "truerank/diagnosis", "version": 1,
+            "fit": self.is_fit(),
+            "personalized_bias": self.personalized_bias().name().to_lowercase(),
+            "remarks": remarks,
+            "diagnosis": self,
+        })
     }
 
     /// Whether a test with this p-value and so many observations finds something.

@@ -55,9 +55,9 @@ fn users_who_differ_in_queries_only_are_no_bias() {
 
 #[test]
 fn many_users_with_few_sessions_each_are_found_too() {
-    assert!(found(|_| simulation().users_per_cluster(30, 0.1)) >= 19);
-    assert!(found(|_| simulation().users_per_cluster(30, 0.1).personal_queries(false)) <= 1);
-    assert!(found(|_| simulation().etas(vec![1.0; 10]).users_per_cluster(30, 0.0)) <= 1);
+    assert!(found(|_| simulation().users_per_cluster(30).user_noise(0.1)) >= 19);
+    assert!(found(|_| simulation().users_per_cluster(30).user_noise(0.1).personal_queries(false)) <= 1);
+    assert!(found(|_| simulation().etas(vec![1.0; 10]).users_per_cluster(30)) <= 1);
 }
 
 /// The root mean squared relative bias of ips-pbm with the true θ, and queries' users as counted.
@@ -100,7 +100,7 @@ fn the_size_of_the_bias_is_that_of_the_true_examination() {
 fn a_diagnosis_does_not_depend_on_where_counts_are() {
     let data = data();
     let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 10).unwrap()];
-    let simulation = simulation().sessions(3000).users_per_cluster(8, 0.1).shuffled(0.3);
+    let simulation = simulation().sessions(3000).users_per_cluster(8).user_noise(0.1).shuffled(0.3);
     let log = simulation.prepare(&data, &lists).unwrap().log();
     let (counts, _) = count_log(&log, &CountOptions::new()).unwrap();
     for features in [None, Some(&data)] {

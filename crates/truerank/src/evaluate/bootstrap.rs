@@ -1,6 +1,7 @@
 //! Intervals of ratios over queries by resampling queries.
 
 use rayon::prelude::*;
+use serde_json::{Value, json};
 
 use crate::math::quantile;
 use crate::random::resample;
@@ -70,6 +71,11 @@ pub(super) fn resampled(ratios: &[&Ratio], resamples: usize, seed: u64) -> Vec<V
 }
 
 impl Bounds {
+    /// The value with its interval for programs.
+    pub fn to_json(self) -> Value {
+        json!({ "value": self.value, "low": self.low, "high": self.high })
+    }
+
     /// Around `value`, from its resamples; without any that is a number the interval is not one either.
     pub(super) fn of(value: f64, resampled: &[f64]) -> Self {
         let mut sorted: Vec<f64> = resampled.iter().copied().filter(|value| value.is_finite()).collect();

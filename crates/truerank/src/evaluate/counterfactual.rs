@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::bootstrap::{Bounds, PairedDifference, Ratio, resampled};
 use crate::counts::{Cell, Counts};
 use crate::data::{Dataset, RowFinder, nothing_matches};
-use crate::math::{discount, rank};
+use crate::math::{Score, discount, rank};
 use crate::propensity::Propensities;
 use crate::relevance::{Clipped, Estimation, Estimator, Exposures};
 use crate::{Error, Result};
@@ -209,7 +209,7 @@ impl Counterfactual {
     }
 
     /// Judges the ranking by `scores`, one for each row of the data set; equal scores keep the order of the data.
-    pub fn judge(&self, scores: &[f32]) -> Result<Judgement> {
+    pub fn judge<S: Score>(&self, scores: &[S]) -> Result<Judgement> {
         if scores.len() != self.gains.len() {
             return Err(Error::parameter(format!(
                 "there are {} scores for {} documents",
@@ -217,7 +217,7 @@ impl Counterfactual {
                 self.gains.len()
             )));
         }
-        if let Some(row) = scores.iter().position(|score| score.is_nan()) {
+        if let Some(row) = scores.iter().position(|&score| score.into().is_nan()) {
             return Err(Error::parameter(format!("the score of row {} is not a number", row + 1)));
         }
         let mut ratios = vec![Ratio::default(); self.measures.len()];

@@ -1,10 +1,16 @@
 //! From scores to the values of measures for each query.
 
-use rayon::prelude::*;
+use std::fmt;
+use std::str::FromStr;
 
-use super::Measure;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use super::{Measure, TTest, paired_t_test};
 use crate::data::Dataset;
-use crate::math::rank;
+use crate::math::{Score, rank};
+use crate::named::find_named;
+use crate::ranker::Validation;
 use crate::{Error, Result};
 
 /// What a query without relevant documents scores.
@@ -19,12 +25,42 @@ pub enum EmptyQueries {
     Skip,
 }
 
+impl EmptyQueries {
+    /// All of them.
+    pub const ALL: [EmptyQueries; 3] = [EmptyQueries::Zero, EmptyQueries::One, EmptyQueries::Skip];
+}
+
+impl fmt::Display for EmptyQueries {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            EmptyQueries::Zero => "zero",
+            EmptyQueries::One => "one",
+            EmptyQueries::Skip => "skip",
+        })
+    }
+}
+
+impl FromStr for EmptyQueries {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        find_named(&EmptyQueries::ALL, text, "a value for queries without relevant documents")
+    }
+}
+
 /// Computes measures for every query of a data set.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     measures: Vec<Measure>,
     empty: EmptyQueries,
     max_grade: u8,
+}
+
+impl Default for Evaluator {
+    /// Computes the paper's measures.
+    fn default() -> Self {
+        Evaluator::new(Measure::paper())
+    }
 }
 
 impl Evaluator {
@@ -47,12 +83,12 @@ impl Evaluator {
     }
 
     /// The values for the documents of `data` ordered by `scores` (one per row).
-    pub fn evaluate(&self, data: &Dataset, scores: &[f32]) -> Result<Evaluation> {
+    pub fn evaluate<S: Score>(&self, data: &Dataset, scores: &[S]) -> Result<Evaluation> {
         let grades = data.require_grades("evaluation")?;
         if scores.len() != data.len() {
             return Err(Error::parameter(format!("there are {} scores for {} documents", scores.len(), data.len())));
         }
-        if let Some(row) = scores.iter().position(|score| score.is_nan()) {
+        if let Some(row) = scores.iter().position(|&score| score.into().is_nan()) {
             return Err(Error::parameter(format!("the score of row {} is not a number", row + 1)));
         }
         let lists: Vec<_> = data.lists().collect();
@@ -62,7 +98,23 @@ impl Evaluator {
         Ok(Evaluation { measures: self.measures.clone(), values })
     }
 
-    fn evaluate_list(&self, grades: &[u8], scores: &[f32]) -> Vec<f64> {
+    /// Validates by the mean of the first measure over `data`, which needs grades; smaller values of a measure that is
+    /// better when smaller count as larger.
+    pub fn validation<'a>(&self, data: &'a Dataset) -> Result<Validation<'a>> {
+        data.require_grades("validation")?;
+        let Some(&measure) = self.measures.first() else {
+            return Err(Error::parameter("validation needs a measure, but there is none"));
+        };
+        let evaluator = Evaluator { measures: vec![measure], ..self.clone() };
+        let sign = if measure.larger_is_better() { 1.0 } else { -1.0 };
+        Ok(Validation::new(data, move |scores: &[f32]| {
+            // Scores that cannot be evaluated are not numbers, and then neither is their value.
+            let evaluation = evaluator.evaluate(data, scores).ok();
+            evaluation.and_then(|evaluation| evaluation.mean(measure)).map_or(f64::NAN, |value| sign * value)
+        }))
+    }
+
+    fn evaluate_list<S: Score>(&self, grades: &[u8], scores: &[S]) -> Vec<f64> {
         let ranked: Vec<u8> = rank(scores).into_iter().map(|i| grades[i]).collect();
         self.measures
             .iter()
@@ -101,6 +153,58 @@ impl Evaluation {
     }
 }
 
+/// A measure of two rankings of the same queries.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Comparison {
+    /// What was measured.
+    pub measure: Measure,
+    /// Its mean for the one.
+    pub mean: f64,
+    /// Its mean for the other.
+    pub other: f64,
+    /// Whether they differ by more than chance; nothing with fewer than two queries.
+    pub test: Option<TTest>,
+}
+
+impl Evaluation {
+    /// Compares measure by measure with another evaluation of the same queries by the same measures.
+    pub fn compare(&self, other: &Evaluation) -> Result<Vec<Comparison>> {
+        if self.measures != other.measures {
+            return Err(Error::parameter("the evaluations have different measures, but only the same can be compared"));
+        }
+        let pairs = self.measures.iter().zip(self.values.iter().zip(&other.values));
+        pairs
+            .map(|(&measure, (a, b))| {
+                if a.len() != b.len() {
+                    let (a, b) = (a.len(), b.len());
+                    let finding = format!("one evaluation has {a} queries and the other {b}, but both need the same");
+                    return Err(Error::parameter(finding));
+                }
+                Ok(Comparison { measure, mean: mean(a), other: mean(b), test: paired_t_test(a, b) })
+            })
+            .collect()
+    }
+
+    /// The mean of each measure for programs; with those of another, the difference, t and p; on request every value.
+    pub fn to_json(&self, against: Option<&Evaluation>, per_query: bool) -> Result<Vec<Value>> {
+        let compared = against.map(|other| self.compare(other)).transpose()?;
+        let entry = |(m, what): (usize, &Measure)| {
+            let mut entry = json!({ "measure": what.to_string(), "mean": mean(&self.values[m]) });
+            if let Some(Comparison { other, test, .. }) = compared.as_ref().map(|all| all[m]) {
+                entry["against_mean"] = json!(other);
+                entry["difference"] = json!(test.map(|test| test.difference));
+                entry["t"] = json!(test.map(|test| test.t));
+                entry["p"] = json!(test.map(|test| test.p));
+            }
+            if per_query {
+                entry["per_query"] = json!(self.values[m]);
+            }
+            entry
+        };
+        Ok(self.measures.iter().enumerate().map(entry).collect())
+    }
+}
+
 /// The mean of the values that are numbers.
 pub(crate) fn mean(values: &[f64]) -> f64 {
     let (sum, count) =
@@ -125,6 +229,35 @@ mod tests {
         }
         .build()
         .unwrap()
+    }
+
+    #[test]
+    fn validation_prefers_the_better_ranking_by_any_measure() {
+        let data = two_queries();
+        for measure in [Measure::default(), Measure::Arp] {
+            let validation = Evaluator::new(vec![measure]).validation(&data).unwrap();
+            let [best, worst] = [[1.0, 2.0, 3.0, 0.0, 0.0], [3.0, 2.0, 1.0, 0.0, 0.0]]
+                .map(|scores: [f32; 5]| (validation.measure)(&scores));
+            assert!(best > worst, "{measure}");
+        }
+        // Grades 2, 1, 0 in ranked order: (2·1 + 1·2) / 3, as a value that is better when larger.
+        let arp = Evaluator::new(vec![Measure::Arp]).validation(&data).unwrap();
+        assert_eq!((arp.measure)(&[1.0, 2.0, 3.0, 0.0, 0.0]), -4.0 / 3.0);
+        assert!(Evaluator::new(Vec::new()).validation(&data).is_err());
+    }
+
+    #[test]
+    fn evaluations_of_the_same_queries_are_compared() {
+        let evaluator = Evaluator::new(vec![Measure::Mrr(None)]);
+        let of = |scores: [f32; 5]| evaluator.evaluate(&two_queries(), &scores).unwrap();
+        let (good, bad) = (of([1.0, 2.0, 3.0, 0.0, 0.0]), of([3.0, 2.0, 1.0, 0.0, 0.0]));
+        let found = good.compare(&bad).unwrap();
+        assert_eq!((found[0].mean, found[0].other), (0.5, 0.25));
+        assert_eq!(found[0].test, paired_t_test(&[1.0, 0.0], &[0.5, 0.0]));
+        let json = good.to_json(Some(&bad), true).unwrap();
+        assert_eq!((json[0]["against_mean"].as_f64(), json[0]["per_query"][0].as_f64()), (Some(0.25), Some(1.0)));
+        let other = Evaluator::default().evaluate(&two_queries(), &[0.0_f32; 5]).unwrap();
+        assert!(good.compare(&other).unwrap_err().to_string().contains("different measures"));
     }
 
     #[test]

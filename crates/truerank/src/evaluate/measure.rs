@@ -31,6 +31,13 @@ pub enum Measure {
     Precision(usize),
 }
 
+impl Default for Measure {
+    /// nDCG@5: what rankers are chosen by where nothing else is said.
+    fn default() -> Self {
+        Measure::Ndcg(Some(5))
+    }
+}
+
 impl Measure {
     /// The paper's eight: nDCG and ERR at 1, 3, 5 and 10.
     pub fn paper() -> Vec<Measure> {

@@ -4,6 +4,7 @@
 //! [`ClickPrediction`] a click model.
 
 mod bootstrap;
+mod by_clicks;
 mod clicks;
 mod counterfactual;
 mod evaluation;
@@ -12,12 +13,13 @@ mod measure;
 mod run;
 mod significance;
 
-pub use crate::math::rank;
+pub use crate::math::{Score, rank};
 pub use bootstrap::{Bounds, PairedDifference};
+pub use by_clicks::{ByClicks, ClickJudge};
 pub use clicks::{ClickLikelihood, ClickPrediction, PredictedPosition};
 pub use counterfactual::{ClickMeasure, Counterfactual, JudgedLog, Judgement};
 pub(crate) use evaluation::mean;
-pub use evaluation::{EmptyQueries, Evaluation, Evaluator};
+pub use evaluation::{Comparison, EmptyQueries, Evaluation, Evaluator};
 pub use leakage::{Leakage, leakage};
 pub use measure::Measure;
 pub use run::write_run;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::{Float32Array, Int32Array};
 use arrow_schema::{DataType, Field};
 
-use super::rank;
+use super::{Score, rank};
 use crate::data::Dataset;
 use crate::files::table::{FileType, TableWriter, ids_array, ids_field};
 use crate::files::{AtomicFile, FileFormat};
@@ -17,7 +17,7 @@ const FILE_TYPE: FileType = FileType { name: "truerank/run", version: 1 };
 
 /// Writes the documents of each query ordered by `scores`: as Parquet (`query, doc, rank, score`) if `path` ends in
 /// `.parquet`, otherwise as a TREC run (`query Q0 doc rank score tag`).
-pub fn write_run(data: &Dataset, scores: &[f32], tag: &str, path: &Path) -> Result<()> {
+pub fn write_run<S: Score>(data: &Dataset, scores: &[S], tag: &str, path: &Path) -> Result<()> {
     if scores.len() != data.len() {
         return Err(Error::parameter(format!("there are {} scores for {} documents", scores.len(), data.len())));
     }
@@ -28,9 +28,9 @@ pub fn write_run(data: &Dataset, scores: &[f32], tag: &str, path: &Path) -> Resu
 }
 
 /// Calls `take(query, row, rank)` for every document, best first within each query.
-fn for_each_ranked(
+fn for_each_ranked<S: Score>(
     data: &Dataset,
-    scores: &[f32],
+    scores: &[S],
     mut take: impl FnMut(usize, usize, usize) -> Result<()>,
 ) -> Result<()> {
     for (query, rows) in data.lists().enumerate() {
@@ -41,7 +41,7 @@ fn for_each_ranked(
     Ok(())
 }
 
-fn write_trec(data: &Dataset, scores: &[f32], tag: &str, path: &Path) -> Result<()> {
+fn write_trec<S: Score>(data: &Dataset, scores: &[S], tag: &str, path: &Path) -> Result<()> {
     let mut file = AtomicFile::create(path)?;
     for_each_ranked(data, scores, |query, row, rank| {
         let (query, doc) = (data.queries().name(query), data.docs().name(row));
@@ -60,7 +60,7 @@ fn write_trec(data: &Dataset, scores: &[f32], tag: &str, path: &Path) -> Result<
     file.commit()
 }
 
-fn write_parquet(data: &Dataset, scores: &[f32], path: &Path) -> Result<()> {
+fn write_parquet<S: Score>(data: &Dataset, scores: &[S], path: &Path) -> Result<()> {
     let (mut queries, mut rows, mut ranks) = (Vec::new(), Vec::new(), Vec::new());
     for_each_ranked(data, scores, |query, row, rank| {
         queries.push(query);
@@ -79,7 +79,7 @@ fn write_parquet(data: &Dataset, scores: &[f32], path: &Path) -> Result<()> {
         ids_array(data.queries(), queries.into_iter()),
         ids_array(data.docs(), rows.iter().copied()),
         Arc::new(Int32Array::from(ranks)),
-        Arc::new(Float32Array::from_iter_values(rows.iter().map(|&row| scores[row]))),
+        Arc::new(Float32Array::from_iter_values(rows.iter().map(|&row| scores[row].into() as f32))),
     ])?;
     table.finish()
 }

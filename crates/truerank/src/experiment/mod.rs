@@ -1,8 +1,10 @@
 //! The paper's research questions as values: lists of small runs, put together from the stages, kept as they finish.
 
+mod asked;
 mod checks;
 mod claims;
 mod examination;
+mod findings;
 #[cfg(test)]
 mod fixtures;
 mod group;
@@ -24,10 +26,11 @@ mod world;
 
 use crate::evaluate::Measure;
 
+pub use asked::Asked;
 pub use claims::{CONVERGED, Claim, Part};
 pub use group::{Condition, Group, LogKind, SIGNIFICANCE};
 pub use method::Method;
-pub use production::{labelled_share, production_ranker};
+pub use production::{production_lists, production_ranker};
 pub use question::Question;
 pub use results::{Found, Results};
 pub use run::{Accuracy, MeasureValues, Outcome, Run, WorldId};

@@ -1,35 +1,24 @@
 //! The ranker that showed people what they clicked.
 
-use rand::seq::SliceRandom;
-
+use crate::Result;
 use crate::data::Dataset;
 use crate::progress::Progress;
-use crate::random::stream;
-use crate::ranker::{Ranker, SvmRank};
-use crate::{Error, Result};
+use crate::ranker::{Ranker, SvmRank, labelled_share};
+use crate::simulate::{ShownLists, Simulation};
 
 /// Trains an SVM-rank on a random share of the labelled queries.
 pub fn production_ranker(train: &Dataset, share: f64, seed: u64, progress: &dyn Progress) -> Result<Ranker> {
     SvmRank::new().fit(&labelled_share(train, share, seed)?, progress)
 }
 
-/// A random share of the labelled queries, at least one that has something to learn from.
-pub fn labelled_share(train: &Dataset, share: f64, seed: u64) -> Result<Dataset> {
-    if !(share > 0.0 && share <= 1.0) {
-        return Err(Error::parameter(format!("the share of labelled queries should be in (0, 1], but is {share}")));
-    }
-    let grades = train.require_grades("the production ranker")?;
-    let varied = |query: &usize| {
-        let of_query = &grades[train.rows_of(*query)];
-        of_query.iter().any(|grade| *grade != of_query[0])
-    };
-    let mut queries: Vec<usize> = (0..train.query_count()).collect();
-    queries.shuffle(&mut stream(seed, "production", 0));
-    let wanted = ((train.query_count() as f64 * share).round() as usize).clamp(1, train.query_count());
-    let mut chosen: Vec<usize> = queries[..wanted].to_vec();
-    if !chosen.iter().any(varied) {
-        chosen.extend(queries[wanted..].iter().copied().find(varied));
-    }
-    chosen.sort_unstable();
-    Ok(train.select(&chosen))
+/// The `length` best documents of each query by a production ranker with the simulation's seed.
+pub fn production_lists(
+    train: &Dataset,
+    simulation: &Simulation,
+    share: f64,
+    length: usize,
+    progress: &dyn Progress,
+) -> Result<ShownLists> {
+    let ranker = production_ranker(train, share, simulation.seed, progress)?;
+    ShownLists::top(train, &ranker.score(train)?, length)
 }

@@ -48,7 +48,7 @@ impl Settings {
     pub(super) fn simulate_real_log<'a>(&self, data: &'a Splits, progress: &dyn Progress) -> Result<World<'a>> {
         let per_cluster = self.real.users.div_ceil(CLUSTERS);
         let simulation = Simulation::new().sessions(self.real.sessions).click_noise(self.simulation.click_noise);
-        let simulation = simulation.users_per_cluster(per_cluster, USER_NOISE).zipf(ZIPF);
+        let simulation = simulation.users_per_cluster(per_cluster).user_noise(USER_NOISE).zipf(ZIPF);
         let production_share = (PRODUCTION_QUERIES / self.real.queries.max(1) as f64).min(1.0);
         let (length, max_grade) = (self.simulation.length, GENERATED_MAX_GRADE);
         let options = WorldOptions { length, production_share, max_grade, patterns: true };

@@ -1,5 +1,7 @@
 //! Makes the runs that are missing, world after world, and keeps each as soon as it is finished.
 
+use std::path::Path;
+
 use rayon::prelude::*;
 
 use super::world::click_rates;
@@ -40,6 +42,24 @@ impl Settings {
         let mut runner = Runner { settings: self, data, store, steps, results };
         worlds.iter().try_for_each(|work| runner.run_world(work))?;
         Ok(runner.results)
+    }
+
+    /// Checks the experiment, loads its data, and runs it; with a folder from where that has it, and then writes the
+    /// report there, also on what was finished before an error.
+    pub fn carry_out(self, folder: Option<&Path>, progress: &dyn Progress) -> Result<Results> {
+        self.check()?;
+        folder.map(Store::check).transpose()?;
+        let data = self.data.load()?;
+        let mut settings = self.for_data(&data)?;
+        let Some(folder) = folder else { return settings.run(&data, None, progress) };
+        let store = Store::create(folder, &mut settings)?;
+        let outcome = settings.run(&data, Some(&store), progress);
+        let results = match &outcome {
+            Ok(results) => results,
+            Err(_) => &Results::read(&store, settings)?,
+        };
+        results.report().write(folder)?;
+        outcome
     }
 
     fn world_options(&self, sessions: u64) -> WorldOptions {

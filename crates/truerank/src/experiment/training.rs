@@ -6,7 +6,7 @@ use super::{Method, NDCG5, Outcome};
 use crate::evaluate::{Evaluator, Measure};
 use crate::progress::Progress;
 use crate::propensity::Propensities;
-use crate::ranker::{Ranker, Targets, Trainer, TrainingLists, TrainingPairs, Unmatched, Validation};
+use crate::ranker::{Ranker, Targets, Trainer, TrainingLists, TrainingPairs, Unmatched};
 use crate::relevance::{Relevance, estimate, pair_weights};
 use crate::{Error, Result};
 
@@ -71,12 +71,7 @@ impl Training<'_> {
     }
 
     fn train(&self, targets: Targets<'_>) -> Result<Ranker> {
-        let evaluator = self.evaluator(vec![NDCG5]);
-        let data = &self.world.data.validation;
-        // Scores that cannot be evaluated are not numbers, and then neither is their value.
-        let value =
-            |scores: &[f32]| evaluator.evaluate(data, scores).ok().and_then(|e| e.mean(NDCG5)).unwrap_or(f64::NAN);
-        let validation = Validation { data, measure: &value };
+        let validation = self.evaluator(vec![NDCG5]).validation(&self.world.data.validation)?;
         self.trainer.fit(&self.world.data.train, targets, Some(&validation), self.progress)
     }
 

@@ -375,6 +375,9 @@ pub fn floats(column: &ArrayRef) -> Option<Vec<f64>> {
         DataType::Float32 => {
             Some(column.as_primitive::<Float32Type>().values().iter().map(|&v| f64::from(v)).collect())
         }
+        DataType::Float16 => {
+            Some(column.as_primitive::<Float16Type>().values().iter().map(|&v| f64::from(v)).collect())
+        }
         _ => integers(column).map(|values| values.into_iter().map(|v| v as f64).collect()),
     }
 }

@@ -33,6 +33,9 @@ pub enum SplitBy {
 }
 
 impl FitLog {
+    /// The share of queries, or of the log's end, that is held out where nothing else is said.
+    pub const HELD_OUT: f64 = 0.2;
+
     /// A log of which about `share` of the queries are held out, chosen by a hash of their text and the seed.
     pub fn by_queries(counts: &Counts, share: f64, seed: u64) -> Result<Self> {
         let (train, held_out) = counts.split_queries(share, seed)?;

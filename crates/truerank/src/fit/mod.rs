@@ -51,6 +51,9 @@ impl Default for Fit {
 }
 
 impl Fit {
+    /// The seed where no other is given.
+    pub const SEED: u64 = 1;
+
     /// All defaults.
     pub fn new() -> Self {
         Fit {
@@ -66,7 +69,7 @@ impl Fit {
             standardise: None,
             doctor: Doctor::new(),
             max_grade: 4,
-            seed: 1,
+            seed: Fit::SEED,
         }
     }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{FitLog, RankerForm, SplitBy};
 use crate::counts::Counts;
 use crate::doctor::Diagnosis;
-use crate::evaluate::{Bounds, ClickLikelihood, ClickPrediction, JudgedLog, Judgement, Measure, PairedDifference};
+use crate::evaluate::{ClickLikelihood, ClickPrediction, JudgedLog, Judgement, Measure, PairedDifference};
 use crate::propensity::Propensities;
 use crate::ranker::{Ranker, Unmatched};
 use crate::relevance::{Diagnostics, Relevance};
@@ -130,18 +130,13 @@ fn training_json(training: &Training) -> Value {
     })
 }
 
-fn bounds_json(bounds: &Bounds) -> Value {
-    json!({ "value": bounds.value, "low": bounds.low, "high": bounds.high })
-}
-
 fn judged_json(judged: &Judged) -> Value {
     let values = |of: &Judgement| -> Value {
-        let named =
-            of.measures.iter().zip(&of.values).map(|(measure, value)| (measure.to_string(), bounds_json(value)));
+        let named = of.measures.iter().zip(&of.values).map(|(measure, value)| (measure.to_string(), value.to_json()));
         Value::Object(named.collect())
     };
     let difference = |(measure, difference): (&crate::evaluate::ClickMeasure, &PairedDifference)| {
-        let mut value = bounds_json(&difference.bounds);
+        let mut value = difference.bounds.to_json();
         value["p"] = json!(difference.p);
         (measure.to_string(), value)
     };
@@ -159,7 +154,7 @@ fn graded_json(graded: &GradedResult) -> Value {
 }
 
 fn clicks_json(clicks: &ClickPrediction) -> Value {
-    let likelihood = |of: &ClickLikelihood| json!({ "log_likelihood": bounds_json(&of.log_likelihood), "perplexity": bounds_json(&of.perplexity) });
+    let likelihood = |of: &ClickLikelihood| json!({ "log_likelihood": of.log_likelihood.to_json(), "perplexity": of.perplexity.to_json() });
     json!({
         "impressions": clicks.impressions, "unknown_documents": clicks.unknown_docs, "clamped": clicks.clamped,
         "model": likelihood(&clicks.model), "click_rate_by_position": likelihood(&clicks.by_position),

@@ -55,11 +55,7 @@ impl Fit {
         graded: &Dataset,
         progress: &dyn Progress,
     ) -> Result<Training> {
-        let evaluator = Evaluator::new(vec![BY_GRADES]).max_grade(self.max_grade);
-        let value = |scores: &[f32]| {
-            evaluator.evaluate(graded, scores).ok().and_then(|found| found.mean(BY_GRADES)).unwrap_or(f64::NAN)
-        };
-        let validation = Validation { data: graded, measure: &value };
+        let validation = Evaluator::new(vec![BY_GRADES]).max_grade(self.max_grade).validation(graded)?;
         let (lists, unmatched) = TrainingLists::from_relevance(documents, relevance)?;
         let ranker = self.fit_ranker(documents, &lists, Some(&validation), progress)?;
         Ok(Training {
@@ -80,7 +76,7 @@ impl Fit {
         let value = |scores: &[f32]| {
             judge.judge(scores).ok().and_then(|found| found.value(BY_CLICKS)).map_or(f64::NAN, |found| found.value)
         };
-        let validation = Validation { data: documents, measure: &value };
+        let validation = Validation::new(documents, value);
         let (lists, unmatched) = TrainingLists::from_relevance(documents, relevance)?;
         let ranker = self.fit_ranker(documents, &lists, Some(&validation), progress)?;
         let queries = judge.log.queries;

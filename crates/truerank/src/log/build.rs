@@ -37,6 +37,11 @@ impl<'a> RowBuilder<'a> {
         self.rows.len()
     }
 
+    /// The rows so far, for whoever appends whole columns.
+    pub fn rows(&mut self) -> &mut Rows {
+        &mut self.rows
+    }
+
     /// The rows so far; what comes is a new block.
     pub fn take(&mut self) -> Rows {
         let rows = std::mem::take(&mut self.rows);

@@ -1,25 +1,25 @@
-//! Turns what was given as a log into files: names as they are, patterns and folders expanded and sorted.
+//! Turns what was given as a log into files: names and tables as they are, patterns and folders expanded and sorted.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::files::is_temporary;
-use crate::log::LogFormat;
+use crate::log::{LogFormat, ReadOptions};
 use crate::{Error, Result};
 
 /// Standard input, where a file is expected.
 pub(crate) const STDIN: &str = "-";
 
 /// The files that `paths` stand for, in their order; each pattern and folder sorted by name.
-pub(crate) fn expand(paths: &[PathBuf], format: Option<LogFormat>) -> Result<Vec<PathBuf>> {
+pub(crate) fn expand(paths: &[PathBuf], options: &ReadOptions) -> Result<Vec<PathBuf>> {
     if paths.is_empty() {
         return Err(Error::parameter("no log is given, but at least one file is needed"));
     }
     let mut files = Vec::new();
     for path in paths {
-        if path.as_os_str() == STDIN {
+        if path.as_os_str() == STDIN || options.table_at(path).is_some() {
             files.push(path.clone());
         } else if path.is_dir() {
-            files.extend(files_in(path, format)?);
+            files.extend(files_in(path, options.format)?);
         } else if !path.exists() && is_pattern(path) {
             files.extend(matches(path)?);
         } else {
@@ -180,7 +180,7 @@ mod tests {
         }
         let names = |given: &[&str]| {
             let given: Vec<_> = given.iter().map(|name| path(name)).collect();
-            let found = expand(&given, None)?;
+            let found = expand(&given, &ReadOptions::new())?;
             Ok(found.iter().map(|p| p.strip_prefix(folder.path()).unwrap().display().to_string()).collect::<Vec<_>>())
         };
         let found = |given: &[&str]| -> Vec<String> { names(given).unwrap() };

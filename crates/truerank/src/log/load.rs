@@ -83,7 +83,7 @@ pub fn time_at(paths: &[PathBuf], options: &ReadOptions, share: f64) -> Result<T
     if !(0.0..=1.0).contains(&share) {
         return Err(Error::parameter(format!("share should be in [0, 1], but is {share}")));
     }
-    let options = ReadOptions { times: true, ..options.clone() };
+    let options = options.clone().times(true);
     let times = Mutex::new(Vec::new());
     let reading = for_each_rows(paths, &options, &Silent, |piece| {
         lock(&times).extend(piece.rows.times);

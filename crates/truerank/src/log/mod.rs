@@ -3,7 +3,8 @@
 //! A file's form is named by its ending, whatever its compression: `clicks.csv.gz` is CSV. [`ReadOptions`] say which
 //! columns hold what, and what happens to rows that break a rule.
 //! [`write_log`] and [`LogWriter`] write; [`read_log`] reads into memory, and
-//! [`count_files`](crate::counts::count_files) reads straight into counts.
+//! [`count_files`](crate::counts::count_files) reads straight into counts. A [`Table`] of Arrow's record batches in memory
+//! stands wherever a file could, once [`ReadOptions::table`] has it.
 //!
 //! ```
 //! use truerank::log::{read_log, write_log, Impression, Log, ReadOptions};
@@ -19,6 +20,7 @@
 //! ```
 
 mod bad_rows;
+mod batches;
 mod blocks;
 mod build;
 mod columns;
@@ -40,6 +42,7 @@ mod rows;
 #[cfg(feature = "spark")]
 mod shape;
 mod source;
+mod table;
 mod text;
 mod time;
 mod ubi;
@@ -53,6 +56,7 @@ pub use layout::ReadColumn;
 pub use load::{read_log, time_at};
 pub use model::{Block, Impression, Log};
 pub use options::{ClickList, LogFormat, OnBadRow, ReadOptions};
+pub use table::{Table, columns_read};
 pub use time::Time;
 pub use ubi::{UbiOptions, UbiSummary, read_ubi};
 pub use values::MAX_POSITION;

@@ -80,9 +80,9 @@ fn read(
     workers: usize,
     take: impl Fn(Piece) -> Result<()> + Sync,
 ) -> Result<Reading> {
-    let files = expand(paths, options.format)?;
+    let files = expand(paths, options)?;
     check_quarantine(&files, options)?;
-    progress.begin("reading the log", files.iter().map(|path| size(path)).sum());
+    progress.begin("reading the log", files.iter().map(|path| size(path, options)).sum());
     let work = Reader {
         dispenser: Mutex::new(Dispenser::new(&files, options)),
         bad: Mutex::new(InOrder {
@@ -108,7 +108,8 @@ fn read(
 fn check_quarantine(files: &[PathBuf], options: &ReadOptions) -> Result<()> {
     let OnBadRow::Quarantine(path) = &options.on_bad_row else { return Ok(()) };
     let Ok(target) = path.canonicalize() else { return Ok(()) };
-    match files.iter().any(|file| file.canonicalize().is_ok_and(|file| file == target)) {
+    let mut files = files.iter().filter(|file| options.table_at(file).is_none());
+    match files.any(|file| file.canonicalize().is_ok_and(|file| file == target)) {
         true => {
             Err(Error::input(path, "is a log that is read, but bad rows are to be written here; choose another name"))
         }
@@ -132,8 +133,8 @@ impl<T: Fn(Piece) -> Result<()> + Sync> Reader<'_, T> {
     /// or under way.
     fn run(&self) {
         while let Some(task) = self.next() {
-            let (number, file, bytes) = (task.number, task.file, task.bytes);
-            if let Err(error) = self.run_task(task).and_then(|()| self.progress.advance(bytes)) {
+            let (number, file, steps) = (task.number, task.file, task.steps);
+            if let Err(error) = self.run_task(task).and_then(|()| self.progress.advance(steps)) {
                 self.fail(number, file, error);
             }
         }
@@ -182,10 +183,10 @@ impl<T: Fn(Piece) -> Result<()> + Sync> Reader<'_, T> {
             return Err(error);
         }
         let bad = self.bad.into_inner().unwrap_or_else(PoisonError::into_inner).writer;
-        let heads = self.dispenser.into_inner().unwrap_or_else(PoisonError::into_inner).heads;
+        let Dispenser { heads, options, .. } = self.dispenser.into_inner().unwrap_or_else(PoisonError::into_inner);
         let rows_of: Vec<u64> = self.rows_of.into_iter().map(AtomicU64::into_inner).collect();
         let mut notes = heads.notes;
-        notes.extend(check_rows(&files, &rows_of, &bad)?);
+        notes.extend(check_rows(&files, options, &rows_of, &bad)?);
         Ok(Reading { files, bad, columns: heads.columns, anonymous: heads.anonymous, notes })
     }
 }
@@ -195,14 +196,21 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A log needs rows; a file of several may have none, which is worth a note.
-fn check_rows(files: &[PathBuf], rows_of: &[u64], bad: &BadRowsWriter) -> Result<Option<String>> {
+fn check_rows(
+    files: &[PathBuf],
+    options: &ReadOptions,
+    rows_of: &[u64],
+    bad: &BadRowsWriter,
+) -> Result<Option<String>> {
     let empty: Vec<&PathBuf> =
         files.iter().zip(rows_of).filter(|&(_, &rows)| rows == 0).map(|(path, _)| path).collect();
     let bad = bad.rows();
     if empty.len() == files.len() {
         let finding = match bad.first.first() {
             Some(first) => format!("holds no good row: all {} are left out, the first because {first}", bad.count),
-            None if size(&files[0]) == 0 => "holds no impressions: the file is empty".to_string(),
+            None if options.table_at(&files[0]).is_none() && size(&files[0], options) == 0 => {
+                "holds no impressions: the file is empty".to_string()
+            }
             None => "holds no impressions, only a header".to_string(),
         };
         return Err(Error::input(&files[0], finding));

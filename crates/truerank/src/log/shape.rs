@@ -55,7 +55,7 @@ pub(crate) struct LogShape {
 impl LogShape {
     /// Opens every file and finds its columns.
     pub fn find(paths: &[PathBuf], options: &ReadOptions) -> Result<Self> {
-        let paths = expand(paths, options.format)?;
+        let paths = expand(paths, options)?;
         let mut heads = Heads::default();
         let mut files = Vec::new();
         for path in &paths {
@@ -63,6 +63,10 @@ impl LogShape {
                 return Err(Error::parameter(
                     "standard input (-) cannot be read by a cluster; give a file that it sees",
                 ));
+            }
+            if options.table_at(path).is_some() {
+                let finding = "is a table in memory, which a cluster cannot read; write it to a file that it sees";
+                return Err(Error::input(path, finding));
             }
             let mut notes = Vec::new();
             let source = Source::open(path, options, &mut notes)?;
@@ -84,7 +88,7 @@ impl LogShape {
 impl FileShape {
     fn of(path: &Path, source: Source, options: &ReadOptions) -> Result<Option<Self>> {
         let Some(layout) = source.layout().cloned() else { return Ok(None) };
-        if size(path) == 0 {
+        if size(path, options) == 0 {
             return Ok(None);
         }
         Ok(Some(FileShape {
@@ -129,5 +133,9 @@ mod tests {
         assert_eq!([shape.files[0].is_array, shape.files[1].is_array], [false, true]);
         assert_eq!(shape.notes, [format!("{} holds no impressions", empty.display())]);
         assert!(LogShape::find(&[PathBuf::from("-")], &ReadOptions::new()).is_err());
+        let schema = std::sync::Arc::new(arrow_schema::Schema::empty());
+        let options = ReadOptions::new().table(crate::log::Table::new("log", schema, Vec::new()).unwrap());
+        let error = LogShape::find(&[PathBuf::from("log")], &options).unwrap_err().to_string();
+        assert!(error.starts_with("log: is a table in memory, which a cluster cannot read"), "{error}");
     }
 }

@@ -1,9 +1,11 @@
-//! Hands out the work of reading a log: its files in order, each as blocks or row groups that can be read on any thread.
+//! Hands out the work of reading a log: its files in order, each as blocks or chunks of batches that can be read on any
+//! thread.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::bad_rows::{BadRow, Unit};
+use super::batches::{BatchLog, BatchSource};
 use super::blocks::{BLOCK, Block, Blocks, Cut};
 use super::delimited::DelimitedForm;
 use super::expand::STDIN;
@@ -13,18 +15,19 @@ use super::layout::{Layout, ReadColumn};
 use super::options::{ENDINGS, LogFormat, ReadOptions};
 use super::parquet::ParquetFile;
 use super::rows::Rows;
+use super::table::TableChunks;
 use super::text::TextForm;
 use crate::{Error, Result};
 
-/// An open file, of which some may have been handed out.
+/// An open file or table, of which some may have been handed out.
 pub(super) enum Source {
     Text {
         form: Arc<dyn TextForm>,
         cut: Cut,
         blocks: Box<Blocks>,
     },
-    Parquet {
-        file: Arc<ParquetFile>,
+    Batches {
+        log: Arc<BatchLog>,
         next: usize,
     },
     /// Without even a header.
@@ -34,7 +37,7 @@ pub(super) enum Source {
 /// A part of a file that can be read by itself.
 pub(super) enum Work {
     Block(Arc<dyn TextForm>, Block),
-    RowGroup(Arc<ParquetFile>, usize),
+    Chunk(Arc<BatchLog>, usize),
 }
 
 impl Work {
@@ -47,7 +50,7 @@ impl Work {
                 take(parsed.rows);
                 Ok(parsed.bad)
             }
-            Work::RowGroup(file, group) => file.read(group, take),
+            Work::Chunk(log, chunk) => log.read(chunk, take),
         }
     }
 }
@@ -80,13 +83,13 @@ impl Heads {
 /// The files of a log as pieces of work, numbered in their order.
 pub(super) struct Dispenser<'a> {
     paths: &'a [PathBuf],
-    options: &'a ReadOptions,
+    pub options: &'a ReadOptions,
     /// The file that is open, or is opened next.
     file: usize,
     source: Option<Source>,
     number: u64,
     pub heads: Heads,
-    /// Bytes of the open file that were told to the progress.
+    /// How much of the open file was told to the progress.
     told: u64,
 }
 
@@ -95,8 +98,8 @@ pub(super) struct Task {
     pub number: u64,
     pub file: usize,
     pub work: Work,
-    /// Bytes of files that are behind it and were not counted before.
-    pub bytes: u64,
+    /// Bytes of files, and rows of tables, that are behind it and were not counted before.
+    pub steps: u64,
 }
 
 impl<'a> Dispenser<'a> {
@@ -116,9 +119,9 @@ impl<'a> Dispenser<'a> {
                 self.open()?;
             }
             if let Some(work) = self.next_work()? {
-                let (number, bytes) = (self.number, self.new_bytes());
+                let (number, steps) = (self.number, self.new_steps());
                 self.number += 1;
-                return Ok(Some(Task { number, file: self.file, work, bytes }));
+                return Ok(Some(Task { number, file: self.file, work, steps }));
             }
             self.source = None;
             self.told = 0;
@@ -143,18 +146,20 @@ impl<'a> Dispenser<'a> {
             Some(Source::Text { form, cut, blocks }) => {
                 Ok(blocks.next(cut)?.map(|block| Work::Block(form.clone(), block)))
             }
-            Some(Source::Parquet { file, next }) if *next < file.chunk_count() => {
+            Some(Source::Batches { log, next }) if *next < log.chunk_count() => {
                 *next += 1;
-                Ok(Some(Work::RowGroup(file.clone(), *next - 1)))
+                Ok(Some(Work::Chunk(log.clone(), *next - 1)))
             }
             _ => Ok(None),
         }
     }
 
-    fn new_bytes(&mut self) -> u64 {
+    fn new_steps(&mut self) -> u64 {
         let read = match &self.source {
             Some(Source::Text { blocks, .. }) => blocks.read_count(),
-            Some(Source::Parquet { file, next }) => share(size(&self.paths[self.file]), *next, file.chunk_count()),
+            Some(Source::Batches { log, next }) => {
+                share(size(&self.paths[self.file], self.options), *next, log.chunk_count())
+            }
             _ => 0,
         };
         let new = read.saturating_sub(self.told);
@@ -168,16 +173,23 @@ fn share(size: u64, count: usize, all: usize) -> u64 {
     (u128::from(size) * count as u128 / all.max(1) as u128) as u64
 }
 
-pub(super) fn size(path: &Path) -> u64 {
-    std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+/// The bytes of a file, or the rows of a table: what progress counts.
+pub(super) fn size(path: &Path, options: &ReadOptions) -> u64 {
+    match options.table_at(path) {
+        Some(table) => table.row_count(),
+        None => std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
+    }
 }
 
 impl Source {
     pub(super) fn open(path: &Path, options: &ReadOptions, notes: &mut Vec<String>) -> Result<Self> {
+        if let Some(table) = options.table_at(path) {
+            return Source::batches(path, Box::new(TableChunks::new(table)), options, notes);
+        }
         let is_stdin = path.as_os_str() == STDIN;
         let format = options.format.or_else(|| LogFormat::of(path));
         if format == Some(LogFormat::Parquet) && !is_stdin {
-            return Ok(Source::Parquet { file: Arc::new(ParquetFile::open(path, options, notes)?), next: 0 });
+            return Source::batches(path, Box::new(ParquetFile::open(path)?), options, notes);
         }
         let mut blocks = Blocks::new(path, Input::open(path)?, BLOCK);
         let format = match format {
@@ -204,11 +216,20 @@ impl Source {
         })
     }
 
+    fn batches(
+        path: &Path,
+        source: Box<dyn BatchSource>,
+        options: &ReadOptions,
+        notes: &mut Vec<String>,
+    ) -> Result<Self> {
+        Ok(Source::Batches { log: Arc::new(BatchLog::open(path, source, options, notes)?), next: 0 })
+    }
+
     #[cfg(feature = "spark")]
     pub(super) fn columns(&self) -> Vec<(String, super::shape::ColumnKind)> {
         match self {
             Source::Text { form, .. } => form.columns(),
-            Source::Parquet { file, .. } => file.columns(),
+            Source::Batches { log, .. } => log.columns(),
             Source::Empty => Vec::new(),
         }
     }
@@ -217,7 +238,7 @@ impl Source {
     #[cfg(feature = "spark")]
     pub(super) fn types(&self) -> Vec<String> {
         match self {
-            Source::Parquet { file, .. } => file.types(),
+            Source::Batches { log, .. } => log.types(),
             Source::Text { .. } | Source::Empty => Vec::new(),
         }
     }
@@ -230,7 +251,7 @@ impl Source {
     pub(super) fn layout(&self) -> Option<&Layout> {
         match self {
             Source::Text { form, .. } => Some(form.layout()),
-            Source::Parquet { file, .. } => Some(file.layout()),
+            Source::Batches { log, .. } => Some(log.layout()),
             Source::Empty => None,
         }
     }
@@ -266,6 +287,7 @@ pub(super) fn unknown_form(path: &Path) -> Error {
 /// What the records of a file are counted in.
 pub(crate) fn unit_of(path: &Path, options: &ReadOptions) -> Unit {
     match options.format.or_else(|| LogFormat::of(path)) {
+        _ if options.table_at(path).is_some() => Unit::Row,
         Some(LogFormat::Parquet) => Unit::Row,
         _ => Unit::Line,
     }
@@ -273,7 +295,32 @@ pub(crate) fn unit_of(path: &Path, options: &ReadOptions) -> Unit {
 
 /// Opens every file and looks for its columns, so that a wrong name is said before long work.
 pub(crate) fn check_files(paths: &[PathBuf], options: &ReadOptions) -> Result<()> {
-    let files = super::expand::expand(paths, options.format)?;
+    let files = super::expand::expand(paths, options)?;
     let mut others = files.iter().filter(|path| path.as_os_str() != STDIN);
     others.try_for_each(|path| Source::open(path, options, &mut Vec::new()).map(drop))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::Table;
+    use arrow_array::{ArrayRef, Int64Array, RecordBatch};
+
+    #[test]
+    fn steps_add_up_to_bytes_of_files_and_rows_of_tables() {
+        let rows = (1 << 18) + 5;
+        let ones: ArrayRef = Arc::new(Int64Array::from(vec![1; rows]));
+        let names = ["session", "query", "doc", "position", "click"];
+        let batch = RecordBatch::try_from_iter(names.map(|name| (name, ones.clone()))).unwrap();
+        let options = ReadOptions::new().table(Table::new("log", batch.schema(), vec![batch]).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.csv");
+        std::fs::write(&file, "session,query,doc,position,click\n1,1,1,1,1\n").unwrap();
+        let paths = [PathBuf::from("log"), file];
+        let mut dispenser = Dispenser::new(&paths, &options);
+        let steps: Vec<u64> = std::iter::from_fn(|| dispenser.next().unwrap()).map(|task| task.steps).collect();
+        assert_eq!(steps.len(), 3);
+        assert_eq!(steps[0] + steps[1], rows as u64);
+        assert_eq!(steps[2], size(&paths[1], &options));
+    }
 }

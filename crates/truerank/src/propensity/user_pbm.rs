@@ -41,7 +41,7 @@ impl UserPbm {
     /// A small MLP, θ per user.
     pub fn new() -> Self {
         UserPbm {
-            per_user: true,
+            per_user: false,
             architecture: Architecture::Mlp { hidden: vec![64, 32] },
             epochs: 30,
             learning_rate: 0.002,
@@ -50,7 +50,7 @@ impl UserPbm {
         }
     }
 
-    /// Whether every user has a θ(u,·). Default: true.
+    /// Whether every user has a θ(u,·). Default: false.
     pub fn per_user(mut self, per_user: bool) -> Self {
         self.per_user = per_user;
         self

@@ -25,6 +25,17 @@ impl Relevance {
         let pairs: Vec<(u32, u32)> = self.weights.iter().map(|weight| (weight.query, weight.doc)).collect();
         RowFinder::new(data, &self.queries, &self.docs).find_pairs(&pairs)
     }
+
+    /// The weight of each row of `data`; not a number where it was never shown.
+    pub fn on(&self, data: &Dataset) -> Vec<f64> {
+        let mut weights = vec![f64::NAN; data.len()];
+        for (weight, row) in self.weights.iter().zip(self.rows_in(data)) {
+            if let Some(row) = row {
+                weights[row as usize] = weight.weight;
+            }
+        }
+        weights
+    }
 }
 
 impl TrainingLists {

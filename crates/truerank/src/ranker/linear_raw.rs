@@ -151,7 +151,7 @@ mod tests {
         let lists = TrainingLists::from_grades(&data, 3, None).unwrap();
         // Best where scores are small: the first iterate.
         let measure = |scores: &[f32]| -f64::from(scores[3] - scores[0]);
-        let validation = Validation { data: &data, measure: &measure };
+        let validation = Validation::new(&data, measure);
         let ranker = LinearRaw::new().fit(&data, &lists, Some(&validation), &Silent).unwrap();
         assert_eq!((ranker.record.best_step, ranker.record.steps > 1), (1, true));
         let kept = ranker.score(&data).unwrap();

@@ -1,12 +1,14 @@
 //! Rankers: relevance weights and features enter, a model that scores documents leaves.
 //!
 //! [`Trainer`] fits a linear ranker or an MLP to [`TrainingLists`] or [`TrainingPairs`]; [`LinearRaw`] fits a weight for each raw
-//! feature; [`SvmRank`] does so from human grades; [`Dla`] fits a ranker and propensities to clicks. All make a [`Ranker`], which scores data sets and is saved as safetensors.
+//! feature; [`SvmRank`] does so from human grades; [`Dla`] fits a ranker and propensities to clicks. [`RankerTraining`] is
+//! the way to all but the last: it takes what is learned from as it came. All make a [`Ranker`], which scores data sets and is saved as safetensors.
 
 mod dla;
 mod export;
 mod file;
 mod join;
+mod labelled;
 mod lbfgs;
 mod linear_raw;
 mod loss;
@@ -14,6 +16,7 @@ mod scale;
 mod svm_rank;
 mod targets;
 mod trainer;
+mod training;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -23,14 +26,16 @@ use crate::network::{Network, Scaling};
 use crate::{Error, Result};
 
 pub use dla::Dla;
-pub use export::{LabelForm, LabelSummary, Labels, Trees, is_label_file};
+pub use export::{LabelForm, LabelSummary, Labels, TrainingLabels, Trees, is_label_file};
 pub use join::Unmatched;
+pub use labelled::labelled_share;
 pub use linear_raw::LinearRaw;
 pub use loss::{listwise_softmax, pairwise_prs};
 pub use scale::scales_differ;
 pub use svm_rank::SvmRank;
 pub use targets::{Targets, TrainingLists, TrainingPairs};
-pub use trainer::{Method, Trainer, Validation};
+pub use trainer::{Method, ScoreMeasure, Trainer, Validation};
+pub use training::{LearnFrom, ModelForm, RankerTraining};
 
 /// A trained model and how it came to be.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,10 +113,31 @@ impl Ranker {
         }
     }
 
+    /// The weight of each feature and what is added to every score, where scores are linear: in raw features, or for a
+    /// linear network in features that were normalised (and scaled) first.
+    pub fn coefficients(&self) -> Option<(Vec<f32>, f32)> {
+        match &self.model {
+            Model::Weights { weights, bias } => Some((weights.clone(), *bias)),
+            Model::Network(network) => {
+                let [layer] = network.layers() else { return None };
+                let parameters = network.parameters();
+                let (gain, shift) = (&parameters[layer.gain()], &parameters[layer.shift()]);
+                let (weight, bias) = (&parameters[layer.weight()], parameters[layer.bias().start]);
+                let shifted: f32 = weight.iter().zip(shift).map(|(weight, shift)| weight * shift).sum();
+                Some((weight.iter().zip(gain).map(|(weight, gain)| weight * gain).collect(), bias + shifted))
+            }
+        }
+    }
+
     /// The score of each row of `data`; higher ranks earlier.
     pub fn score(&self, data: &Dataset) -> Result<Vec<f32>> {
-        if data.feature_count() != self.feature_count() {
-            let (trained, found) = (self.feature_count(), data.feature_count());
+        self.score_rows(data.features(), data.feature_count())
+    }
+
+    /// The score of each row of a row-major matrix with so many features.
+    pub fn score_rows(&self, features: &[f32], feature_count: usize) -> Result<Vec<f32>> {
+        if feature_count != self.feature_count() {
+            let (trained, found) = (self.feature_count(), feature_count);
             let way_out = match found < trained {
                 true => format!("pass --features {trained} if sparse text leaves out the last ones"),
                 false => "use data of the same kind".to_string(),
@@ -120,7 +146,7 @@ impl Ranker {
                 "the ranker was trained on {trained} features, but the data set has {found}; {way_out}"
             )));
         }
-        Ok(self.model.score(data.features()))
+        Ok(self.model.score(features))
     }
 }
 

@@ -46,6 +46,28 @@ impl TrainingLists {
         }
     }
 
+    /// Weights as they are given, one per row of `data`; a row whose weight is NaN was not shown, and is left out.
+    pub fn from_weights(data: &Dataset, weights: &[f32]) -> Result<Self> {
+        if weights.len() != data.len() {
+            return Err(Error::parameter(format!("there are {} weights for {} documents", weights.len(), data.len())));
+        }
+        let is_weight = |weight: f32| weight.is_nan() || (weight.is_finite() && weight >= 0.0);
+        if let Some(row) = weights.iter().position(|&weight| !is_weight(weight)) {
+            let (row, weight) = (row + 1, weights[row]);
+            let finding = format!("the weight of row {row} is {weight}, but weights are finite and at least 0");
+            return Err(Error::parameter(finding));
+        }
+        let mut training = TrainingLists::default();
+        for rows in data.lists() {
+            let shown: Vec<usize> = rows.filter(|&row| !weights[row].is_nan()).collect();
+            if !shown.is_empty() {
+                training.push_rows(shown.iter().map(|&row| row as u32));
+                training.weights.extend(shown.iter().map(|&row| weights[row]));
+            }
+        }
+        Ok(training)
+    }
+
     fn push_rows(&mut self, rows: impl Iterator<Item = u32>) {
         self.rows.extend(rows);
         self.ends.push(self.rows.len());

@@ -1,5 +1,7 @@
 //! The training loop: a data set, training lists and validation enter, the best ranker met on the way leaves.
 
+use std::str::FromStr;
+
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
@@ -21,12 +23,39 @@ pub enum Method {
     Lbfgs,
 }
 
+impl FromStr for Method {
+    type Err = Error;
+
+    /// `lbfgs`, or the text of an [`Optimizer`].
+    fn from_str(text: &str) -> Result<Self> {
+        let unknown = |_| {
+            let known = "lbfgs, adagrad, adam, sgd or like sgd:0.9";
+            Error::parameter(format!("the optimizer is '{text}', but should be {known}"))
+        };
+        match text {
+            "lbfgs" => Ok(Method::Lbfgs),
+            text => text.parse().map(Method::Batches).map_err(unknown),
+        }
+    }
+}
+
+/// The value of a vector of scores.
+pub type ScoreMeasure<'a> = Box<dyn Fn(&[f32]) -> f64 + 'a>;
+
 /// What decides which parameters are kept.
 pub struct Validation<'a> {
     /// Documents that training does not see.
     pub data: &'a Dataset,
     /// The value of a vector of scores, one per row of `data`; larger is better.
-    pub measure: &'a dyn Fn(&[f32]) -> f64,
+    pub measure: ScoreMeasure<'a>,
+}
+
+impl<'a> Validation<'a> {
+    /// Judges scores of `data` by `measure`; [`Evaluator::validation`](crate::evaluate::Evaluator::validation) does so by
+    /// human grades.
+    pub fn new(data: &'a Dataset, measure: impl Fn(&[f32]) -> f64 + 'a) -> Self {
+        Validation { data, measure: Box::new(measure) }
+    }
 }
 
 /// Trains linear rankers and MLPs.
@@ -657,7 +686,7 @@ mod tests {
             let trainer = Trainer::new().architecture(architecture).steps(15).batch(20).seed(3);
             let measure = |scores: &[f32]| pairs_right(&data, scores);
             let fit = |trainer: Trainer, data: &Dataset| {
-                trainer.fit(data, &lists, Some(&Validation { data, measure: &measure }), &Silent).unwrap()
+                trainer.fit(data, &lists, Some(&Validation::new(data, measure)), &Silent).unwrap()
             };
             let found = fit(trainer.clone().standardise(true), &data);
             let scaled = copy(found.scaling().unwrap());
@@ -747,7 +776,7 @@ mod tests {
         let data = planted(1, 120, 21, bent_rule);
         let lists = TrainingLists::from_grades(&data, 4, None).unwrap();
         let measure = |scores: &[f32]| pairs_right(&data, scores);
-        let validation = Validation { data: &data, measure: &measure };
+        let validation = Validation::new(&data, measure);
         let folder = tempfile::tempdir().unwrap();
         let architectures = [Architecture::Linear, Architecture::Mlp { hidden: vec![70, 9] }];
         for (architecture, standardise) in architectures.into_iter().flat_map(|a| [(a.clone(), false), (a, true)]) {
@@ -779,7 +808,7 @@ mod tests {
             calls.set(calls.get() + 1);
             -f64::from(i32::abs(calls.get() - 3))
         };
-        let validation = Validation { data: &data, measure: &measure };
+        let validation = Validation::new(&data, measure);
         let trainer = Trainer::new().method(Method::Batches(Optimizer::AdaGrad)).check_every(2).steps(40).batch(20);
         let stopped = trainer.clone().patience(4).fit(&data, &lists, Some(&validation), &Silent).unwrap();
         assert_eq!((stopped.record.best_step, stopped.record.steps), (6, 2 * (3 + 4)));

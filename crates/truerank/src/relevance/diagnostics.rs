@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{Estimation, Exposures, Weighing};
 use crate::Result;
@@ -64,6 +65,26 @@ impl Diagnostics {
     /// The click weights of `estimation` on this log.
     pub fn of(counts: &dyn CountsView, propensities: &Propensities, estimation: &Estimation) -> Result<Self> {
         estimation.weigh(&Exposures::new(counts, propensities)?)?.diagnostics()
+    }
+
+    /// For programs.
+    pub fn to_json(&self) -> Value {
+        let largest = self.largest.iter().map(|click| {
+            json!({
+                "query": click.query, "doc": click.doc, "position": click.position, "user": click.user,
+                "clicks": click.clicks, "weight": click.weight,
+            })
+        });
+        let sizes = &self.effective;
+        json!({
+            "clicks": self.clicks, "total_weight": self.total_weight,
+            "top_1_percent_share": self.top_share,
+            "effective_clicks_per_query": {
+                "queries": sizes.queries, "without_clicks": sizes.without_clicks, "least": sizes.least,
+                "quartiles": sizes.quartiles, "share_under_10": sizes.under_ten,
+            },
+            "largest": largest.collect::<Vec<_>>(),
+        })
     }
 }
 

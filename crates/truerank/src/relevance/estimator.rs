@@ -59,12 +59,19 @@ impl Estimator {
     /// All of them, the smoothed one with its default rule.
     pub fn all() -> [Estimator; 5] {
         use Estimator::*;
-        [Naive, IpsPbm, Straightforward, UserAware, UserAwareSmoothed(Smoothing::default())]
+        [Naive, IpsPbm, Straightforward, UserAware, Estimator::default()]
     }
 
     /// Whether it divides the clicks on a document by its exposure, so that a prior can be corrected by them.
     pub fn divides_by_exposure(self) -> bool {
         matches!(self, Estimator::UserAware | Estimator::UserAwareSmoothed(_))
+    }
+}
+
+impl Default for Estimator {
+    /// `user-aware-smoothed` with its default rule.
+    fn default() -> Self {
+        Estimator::UserAwareSmoothed(Smoothing::default())
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{Error, Result};
 
 impl Report {
     /// All tables, those in folds too, in the order of the page.
-    pub(super) fn tables(&self) -> Vec<&Table> {
+    pub fn tables(&self) -> Vec<&Table> {
         self.flat_blocks()
             .into_iter()
             .filter_map(|block| if let Block::Table(table) = block { Some(table) } else { None })

@@ -25,15 +25,18 @@ mod figure;
 mod folder;
 mod format;
 mod page;
+mod plain;
 mod spans;
 mod table;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use std::path::Path;
 
 pub use figure::{Axis, Chart, Dot, Dots, Figure, HeatMap, Lines, Point, Series, Stacked, Style};
 pub use format::Format;
+pub use plain::{TextTable, wrap};
 pub use table::{Best, Cell, Column, Mark, Row, Source, Table};
 
 use crate::Result;

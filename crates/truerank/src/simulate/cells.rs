@@ -203,7 +203,7 @@ mod tests {
     }
 
     fn simulate(seed: u64) -> Simulation {
-        Simulation::new().sessions(600).users_per_cluster(2, 0.2).swapped(0.3).seed(seed)
+        Simulation::new().sessions(600).users_per_cluster(2).user_noise(0.2).swapped(0.3).seed(seed)
     }
 
     #[test]

@@ -13,6 +13,6 @@ mod users;
 
 pub use click_model::{ClickModel, PositionBased};
 pub use lists::ShownLists;
-pub use sessions::{Latents, Simulator};
+pub use sessions::{Latents, Simulator, propensities_path};
 pub use settings::Simulation;
 pub use users::paper_etas;

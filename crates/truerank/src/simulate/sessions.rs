@@ -1,5 +1,7 @@
 //! Draws sessions, piece by piece, each piece from its own stream of random numbers.
 
+use std::path::{Path, PathBuf};
+
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
@@ -9,7 +11,7 @@ use super::users::{cluster_sessions, draw_users};
 use super::{ClickModel, PositionBased, ShownLists, Simulation};
 use crate::data::Dataset;
 use crate::ids::{Ids, Interner};
-use crate::log::{Impression, Log};
+use crate::log::{Impression, Log, LogWriter};
 use crate::progress::Progress;
 use crate::propensity::Propensities;
 use crate::random::{Random, stream};
@@ -125,6 +127,17 @@ impl<'a> Simulator<'a> {
         Ok(())
     }
 
+    /// Draws the log and writes it as the ending of `path` says; `look` sees every piece.
+    pub fn write_log(&self, path: &Path, progress: &dyn Progress, mut look: impl FnMut(&[Impression])) -> Result<()> {
+        let ids = self.empty_log();
+        let mut writer = LogWriter::create(path, &ids.users, &ids.queries, &ids.docs)?;
+        self.for_each_piece(progress, |impressions| {
+            look(impressions);
+            writer.write(impressions)
+        })?;
+        writer.finish()
+    }
+
     /// The log's ids without impressions: what all pieces share.
     pub fn empty_log(&self) -> Log {
         Log { users: self.user_ids(), queries: self.queries.clone(), docs: self.docs.clone(), impressions: Vec::new() }
@@ -203,6 +216,13 @@ impl<'a> Simulator<'a> {
         };
         (cluster * self.settings.users_per_cluster + in_cluster, query)
     }
+}
+
+/// Where the true propensities of a simulated log go: those of `clicks.csv.gz` to `clicks.propensities.json`.
+pub fn propensities_path(log: &Path) -> PathBuf {
+    let name = log.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = name.split_once('.').map_or(name.as_str(), |(stem, _)| stem);
+    log.with_file_name(format!("{stem}.propensities.json"))
 }
 
 /// One result page, reused from session to session.

@@ -27,7 +27,7 @@ pub struct Simulation {
     pub(super) max_grade: u8,
     pub(super) swapped: f64,
     pub(super) shuffled: f64,
-    pub(super) seed: u64,
+    pub(crate) seed: u64,
     pub(super) world_seed: Option<u64>,
 }
 
@@ -76,10 +76,14 @@ impl Simulation {
         self
     }
 
-    /// Users in each cluster, each with the cluster's queries and an η of its own: the cluster's plus normal noise of
-    /// this standard deviation, not below 0. Default: one user, no noise.
-    pub fn users_per_cluster(mut self, users: usize, noise: f64) -> Self {
+    /// Users in each cluster, each with the cluster's queries. Default: 1.
+    pub fn users_per_cluster(mut self, users: usize) -> Self {
         self.users_per_cluster = users;
+        self
+    }
+
+    /// The standard deviation of normal noise that each user's η has around the cluster's; none falls below 0. Default: 0.
+    pub fn user_noise(mut self, noise: f64) -> Self {
         self.user_noise = noise;
         self
     }
@@ -137,6 +141,11 @@ impl Simulation {
     pub fn world_seed(mut self, seed: u64) -> Self {
         self.world_seed = Some(seed);
         self
+    }
+
+    /// How many sessions there will be.
+    pub fn session_count(&self) -> u64 {
+        self.sessions
     }
 
     /// The seed that users and traffic are drawn with.

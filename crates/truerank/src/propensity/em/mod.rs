@@ -1,5 +1,6 @@
 //! Regression-EM: clicks enter, θ of positions and users leaves, with γ estimated on the way.
 
+mod choice;
 mod crossfit;
 mod design;
 mod estimate;
@@ -17,6 +18,7 @@ mod tests;
 use std::fmt;
 use std::str::FromStr;
 
+pub use choice::{ShrinkUsers, UserChoice};
 pub(crate) use crossfit::{CrossFit, PARTS, parts};
 pub(crate) use design::Design;
 pub use estimate::EmEstimate;
@@ -32,6 +34,7 @@ pub(crate) use squarem::{Iteration, jump_length, jump_of, squared_lengths};
 
 use super::bootstrap::check_resamples;
 use super::{ClusterCount, UserGroups};
+use crate::data::Dataset;
 use crate::network::Architecture;
 use crate::{Error, Result};
 pub(crate) use squarem::Squarem;
@@ -53,6 +56,11 @@ impl RelevanceForm {
     /// Hidden layers of 64 and 32: more did not predict unseen queries better on the generated data.
     pub fn mlp() -> Self {
         RelevanceForm::Mlp(Architecture::Mlp { hidden: vec![64, 32] })
+    }
+
+    /// What suits the data there is: a logistic function of features, or a table where there are none.
+    pub fn suited_to(data: Option<&Dataset>) -> Self {
+        data.map_or(RelevanceForm::Table, |_| RelevanceForm::Linear)
     }
 }
 
@@ -102,7 +110,7 @@ impl EmUsers {
     pub fn suited_to(users: usize) -> Self {
         match users {
             0..=50 => EmUsers::Shrunk,
-            _ => EmUsers::Grouped(UserGroups::new().clusters(ClusterCount::Chosen { most: 20 })),
+            _ => EmUsers::Grouped(UserGroups::new().clusters(ClusterCount::auto())),
         }
     }
 }

@@ -88,7 +88,7 @@ impl Cpbm {
             iterations: 2000,
             tolerance: 1e-6,
             resamples: 0,
-            seed: 0,
+            seed: 1,
         }
     }
 
@@ -134,7 +134,7 @@ impl Cpbm {
         self
     }
 
-    /// The seed of initial weights, of batches and of resampling. Default: 0.
+    /// The seed of initial weights, of batches and of resampling. Default: 1.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self

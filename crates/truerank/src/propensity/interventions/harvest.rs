@@ -84,7 +84,7 @@ impl InterventionHarvesting {
             iterations: 100,
             tolerance: 1e-10,
             resamples: 100,
-            seed: 0,
+            seed: 1,
         }
     }
 
@@ -118,7 +118,7 @@ impl InterventionHarvesting {
         self
     }
 
-    /// The seed of resampling. Default: 0.
+    /// The seed of resampling. Default: 1.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self

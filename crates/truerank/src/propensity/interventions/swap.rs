@@ -46,7 +46,7 @@ impl Default for SwapExperiment {
 impl SwapExperiment {
     /// The experiment with all defaults.
     pub fn new() -> Self {
-        SwapExperiment { per_user: false, resamples: 100, seed: 0 }
+        SwapExperiment { per_user: false, resamples: 100, seed: 1 }
     }
 
     /// Whether to compare within each user and give θ per user. Default: no.
@@ -61,7 +61,7 @@ impl SwapExperiment {
         self
     }
 
-    /// The seed of resampling. Default: 0.
+    /// The seed of resampling. Default: 1.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self

@@ -1,5 +1,7 @@
 //! How many clusters of users a log speaks for.
 
+use serde::Serialize;
+
 use super::evidence::{ChunkEvidence, UserEvidence};
 use super::grid::LikelihoodGrid;
 use super::mixture::{Mixture, MixtureFit, log_sum_exp};
@@ -11,7 +13,7 @@ use crate::progress::Progress;
 const HELD_OUT: f64 = 0.2;
 
 /// How well clicks that were held out are predicted with a number of clusters.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct HeldOut {
     /// The number of clusters.
     pub clusters: usize,

@@ -18,8 +18,12 @@ pub use agreement::adjusted_rand_index;
 pub use choice::HeldOut;
 pub use shrinkage::{Prior, Shrunk};
 
+use std::fmt;
+use std::str::FromStr;
+
 use super::observations::Observed;
 use super::{UserClusters, mean_examined_position};
+use crate::named::find_named;
 use crate::progress::Progress;
 use crate::{Error, Result};
 use evidence::UserEvidence;
@@ -44,14 +48,52 @@ pub enum ClusterCount {
     },
 }
 
+impl ClusterCount {
+    /// Chosen among up to 20.
+    pub const fn auto() -> Self {
+        ClusterCount::Chosen { most: 20 }
+    }
+}
+
+impl FromStr for ClusterCount {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text.parse() {
+            _ if text == "auto" => Ok(ClusterCount::auto()),
+            Ok(count) if count > 0 => Ok(ClusterCount::Given(count)),
+            _ => Err(Error::parameter("should be auto or a whole number from 1")),
+        }
+    }
+}
+
 /// How users are put into clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grouping {
-    /// k-means on the rows θ(u,·), shrunk toward the population first. Positions count as their θ vary, sure or not.
-    KMeans,
-    /// A mixture of position-based models: each user goes where the clicks are likeliest, and positions count as
+    /// `mixture` of position-based models: each user goes where the clicks are likeliest, and positions count as
     /// much as they say.
     Mixture,
+    /// `k-means` on the rows θ(u,·), shrunk toward the population first. Positions count as their θ vary, sure or not.
+    KMeans,
+}
+
+impl Grouping {
+    /// The names, in the order of the values.
+    pub const NAMES: [&str; 2] = ["mixture", "k-means"];
+}
+
+impl fmt::Display for Grouping {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(Grouping::NAMES[*self as usize])
+    }
+}
+
+impl FromStr for Grouping {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        find_named(&[Grouping::Mixture, Grouping::KMeans], text, "a way to group users")
+    }
 }
 
 /// Groups users by where they look, and shrinks each user's θ toward the group's.

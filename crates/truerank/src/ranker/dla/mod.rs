@@ -75,7 +75,7 @@ impl Default for Dla {
             batch: 256,
             steps: 1000,
             check_every: 10,
-            seed: 0,
+            seed: 1,
         }
     }
 }
@@ -137,7 +137,7 @@ impl Dla {
         self
     }
 
-    /// The seed of initial weights and of batches. Default: 0.
+    /// The seed of initial weights and of batches. Default: 1.
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
         self

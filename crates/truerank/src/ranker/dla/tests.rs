@@ -156,7 +156,7 @@ fn threads_do_not_change_a_byte_and_the_best_check_is_kept() {
         calls.set(calls.get() + 1);
         -f64::from(i32::abs(calls.get() - 2))
     };
-    let validation = Validation { data: &data, measure: &second };
+    let validation = Validation::new(&data, second);
     let kept = Dla::new().steps(40).fit(&data, &counts, Some(&validation), &Silent).unwrap();
     let short = Dla::new().steps(20).fit(&data, &counts, None, &Silent).unwrap();
     assert_eq!((kept.0.model, kept.0.record.best_step), (short.0.model, 20));

@@ -36,6 +36,43 @@ pub enum LabelForm {
     Weights,
 }
 
+impl LabelForm {
+    /// The names of forms.
+    pub const NAMES: [&str; 3] = ["weights", "steps", "gains"];
+
+    /// The form of a name, `weights`, `gains` or `steps`; where steps per grade are not given, 8, or 1 for XGBoost.
+    pub fn named(name: &str, steps: Option<usize>, trees: Trees) -> Result<Self> {
+        match (name, steps) {
+            ("steps", Some(steps)) => Ok(LabelForm::Steps(steps)),
+            ("steps", None) if trees == Trees::LightGbm => Ok(LabelForm::Steps(8)),
+            ("steps", None) => Ok(LabelForm::Steps(1)),
+            ("weights" | "gains", Some(_)) => {
+                Err(Error::parameter(format!("steps are for labels that are steps, but they are {name}")))
+            }
+            ("weights", None) => Ok(LabelForm::Weights),
+            ("gains", None) => Ok(LabelForm::Gains),
+            _ => Err(Error::parameter(format!("'{name}' is not a form of labels; known are weights, gains, steps"))),
+        }
+    }
+}
+
+/// Labels of training documents: what [`Labels::write`] writes as `train.svm`, beside the features.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrainingLabels {
+    /// The rows of the data set that have a label, in order: those of documents that were shown.
+    pub rows: Vec<usize>,
+    /// Their labels.
+    pub labels: Vec<f64>,
+    /// How much each label is to count, where not all count alike.
+    pub weights: Option<Vec<f64>>,
+    /// How many of the rows each query has, for queries with any.
+    pub sizes: Vec<usize>,
+    /// The parameters with which a trainer reads the labels as they are meant.
+    pub parameters: Value,
+    /// What was found.
+    pub summary: LabelSummary,
+}
+
 /// Writes labels.
 ///
 /// ```no_run
@@ -135,6 +172,14 @@ impl Labels {
             write_text(&folder.join(PARAMETERS), &format!("{:#}\n", self.parameters()))
         })?;
         Ok(summary)
+    }
+
+    /// The labels of training documents, in memory.
+    pub fn training(&self, data: &Dataset, relevance: &Relevance) -> Result<TrainingLabels> {
+        self.check()?;
+        let (part, summary) = self.training_part(data, relevance)?;
+        let Part { rows, labels, sizes, reliability: weights, .. } = part;
+        Ok(TrainingLabels { rows, labels, weights, sizes, parameters: self.parameters(), summary })
     }
 
     fn check(&self) -> Result<()> {
@@ -424,6 +469,19 @@ mod tests {
         assert_eq!(read("train.svm"), "0.3:0.166667 1:1 2:0\n1.5:0.166667 1:3\n0.5:0.166667\n");
         assert_eq!(read("test.svm").lines().nth(3), Some("2 qid:2 1:4"));
         assert_eq!(read("train.svm.query"), "");
+    }
+
+    #[test]
+    fn labels_in_memory_are_those_of_the_files() {
+        for labels in [Labels::new(Trees::LightGbm), Labels::new(Trees::XgBoost).form(LabelForm::Gains)] {
+            let (summary, read) = written(&labels);
+            let found = labels.training(&data(), &relevance()).unwrap();
+            let of_files: Vec<f64> =
+                read("train.svm").lines().map(|line| line.split([' ', ':']).next().unwrap().parse().unwrap()).collect();
+            assert_eq!((found.rows, found.labels), (vec![0, 2, 4], of_files));
+            assert_eq!((found.sizes, found.summary), (vec![2, 1], summary));
+            assert_eq!(found.parameters, serde_json::from_str::<Value>(&read("params.json")).unwrap());
+        }
     }
 
     #[test]

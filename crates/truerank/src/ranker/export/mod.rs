@@ -5,4 +5,4 @@ mod linear_model;
 mod onnx;
 mod protobuf;
 
-pub use labels::{LabelForm, LabelSummary, Labels, Trees, is_label_file};
+pub use labels::{LabelForm, LabelSummary, Labels, TrainingLabels, Trees, is_label_file};

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::*;
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch, downcast_dictionary_array, downcast_integer_array};
+use arrow_buffer::ArrowNativeType;
 use arrow_schema::{DataType, TimeUnit};
 use serde_json::json;
 
-use crate::files::table::{floats, integers};
 use crate::log::record::{Record, Value};
 use crate::log::time::Time;
 
@@ -16,7 +16,7 @@ use crate::log::time::Time;
 pub(super) struct BatchRow<'a> {
     pub batch: &'a RecordBatch,
     pub row: usize,
-    /// The row's number in the file, from 1.
+    /// The row's number in the log, from 1.
     pub number: u64,
 }
 
@@ -42,13 +42,11 @@ fn value_at(column: &ArrayRef, row: usize) -> Value<'_> {
         return Value::Missing;
     }
     match column.data_type() {
-        DataType::Dictionary(..) => {
-            let column = column.as_dictionary::<Int32Type>();
-            let key = column.keys().values()[row] as usize;
-            Value::Text(Cow::Borrowed(column.values().as_string::<i32>().value(key)))
-        }
+        DataType::Dictionary(..) => value_at(column.as_any_dictionary().values(), key_at(column, row)),
         DataType::Utf8 => Value::Text(Cow::Borrowed(column.as_string::<i32>().value(row))),
         DataType::LargeUtf8 => Value::Text(Cow::Borrowed(column.as_string::<i64>().value(row))),
+        DataType::Utf8View => Value::Text(Cow::Borrowed(column.as_string_view().value(row))),
+        DataType::Null => Value::Missing,
         DataType::Boolean => Value::Bool(column.as_boolean().value(row)),
         DataType::UInt64 => {
             let value = column.as_primitive::<UInt64Type>().value(row);
@@ -60,14 +58,25 @@ fn value_at(column: &ArrayRef, row: usize) -> Value<'_> {
         DataType::List(_) => list(&column.as_list::<i32>().value(row)),
         DataType::LargeList(_) => list(&column.as_list::<i64>().value(row)),
         DataType::FixedSizeList(..) => list(&column.as_fixed_size_list().value(row)),
-        _ => number(&column.slice(row, 1)),
+        DataType::ListView(_) => list(&column.as_list_view::<i32>().value(row)),
+        DataType::LargeListView(_) => list(&column.as_list_view::<i64>().value(row)),
+        DataType::Float64 => Value::Float(column.as_primitive::<Float64Type>().value(row)),
+        DataType::Float32 => Value::Float(f64::from(column.as_primitive::<Float32Type>().value(row))),
+        DataType::Float16 => Value::Float(f64::from(column.as_primitive::<Float16Type>().value(row))),
+        _ => whole_number(column, row),
     }
 }
 
-fn number<'b>(single: &ArrayRef) -> Value<'b> {
-    let integer = integers(single).and_then(|values| values.first().copied()).map(Value::Integer);
-    let float = || floats(single).and_then(|values| values.first().copied()).map(Value::Float);
-    integer.or_else(float).unwrap_or(Value::Other)
+/// Which value of a dictionary a row has.
+fn key_at(column: &ArrayRef, row: usize) -> usize {
+    downcast_dictionary_array!(column => column.keys().value(row).as_usize(), _ => 0)
+}
+
+fn whole_number(column: &ArrayRef, row: usize) -> Value<'_> {
+    downcast_integer_array!(
+        column => column.value(row).to_i64().map_or(Value::Other, Value::Integer),
+        _ => Value::Other
+    )
 }
 
 fn timestamp(column: &ArrayRef, unit: &TimeUnit, row: usize) -> i64 {
