@@ -17,7 +17,7 @@ from pathlib import Path
 from environments import environment
 
 ROOT = Path(__file__).resolve().parent.parent
-SUBJECTS = ["reading", "simulating", "weights", "counting", "text", "em", "mlp", "training", "pipeline", "clax"]
+SUBJECTS = ["reading", "simulating", "weights", "counting", "text", "em", "mlp", "training", "pipeline", "clax", "python"]
 SUBJECTS += ["large", "scaling"]
 MODULES = ["numpy", "pandas", "sklearn", "pyarrow", "duckdb", "polars", "torch"]
 

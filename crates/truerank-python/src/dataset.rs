@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use numpy::PyArray1;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use truerank::data::{
@@ -216,6 +217,17 @@ impl PyDataset {
     }
 }
 
+impl PyDataset {
+    /// A data set as it is, or the training part of splits.
+    pub fn training_part(data: &Bound<'_, PyAny>) -> PyResult<Arc<Dataset>> {
+        if let Ok(splits) = data.cast::<PySplits>() {
+            return Ok(splits.get().train.get().inner.clone());
+        }
+        let data = data.cast::<Self>().map_err(|_| PyTypeError::new_err("data should be a Dataset, or Splits"))?;
+        Ok(data.get().inner.clone())
+    }
+}
+
 fn check_lengths(rows: usize, lengths: &[(&str, Option<usize>)]) -> PyResult<()> {
     match lengths.iter().find(|(_, length)| length.is_some_and(|length| length != rows)) {
         Some((what, Some(length))) => Err(value_error(format!("X has {rows} rows, but {what} has {length} values"))),
@@ -224,9 +236,7 @@ fn check_lengths(rows: usize, lengths: &[(&str, Option<usize>)]) -> PyResult<()>
 }
 
 fn sizes(data: &Dataset) -> [String; 3] {
-    let of = |count: usize, one: &str, many: &str| {
-        format!("{} {}", html::thousands(count as u64), if count == 1 { one } else { many })
-    };
+    let of = |count: usize, one, many| html::count(count as u64, one, many);
     [
         of(data.query_count(), "query", "queries"),
         of(data.len(), "document", "documents"),
@@ -244,7 +254,7 @@ fn shares(grades: &[u8]) -> String {
     (0..=highest).map(share).collect::<Vec<_>>().join(", ")
 }
 
-fn grades(values: &Bound<'_, PyAny>, max_grade: Option<u8>) -> PyResult<Vec<u8>> {
+pub(crate) fn grades(values: &Bound<'_, PyAny>, max_grade: Option<u8>) -> PyResult<Vec<u8>> {
     let options = with_max_grade(ReadOptions::new(), max_grade);
     let grade = |(row, &value): (usize, &f64)| {
         options.grade(value).map_err(|finding| value_error(format!("grade: row {}: {finding}", row + 1)))
@@ -260,7 +270,7 @@ fn with_max_grade(options: ReadOptions, max_grade: Option<u8>) -> ReadOptions {
 }
 
 /// The queries of rows in which each stands together, and where each ends.
-fn group(of_rows: &Ids) -> PyResult<(Ids, Vec<usize>)> {
+pub(crate) fn group(of_rows: &Ids) -> PyResult<(Ids, Vec<usize>)> {
     let is_first = |row: &usize| *row == 0 || of_rows.compare(*row, *row - 1).is_ne();
     let starts: Vec<usize> = (0..of_rows.len()).filter(is_first).collect();
     let queries = of_rows.select(starts.iter().copied());
@@ -275,7 +285,7 @@ fn group(of_rows: &Ids) -> PyResult<(Ids, Vec<usize>)> {
             )));
         }
     }
-    let ends = starts.iter().skip(1).copied().chain((of_rows.len() > 0).then_some(of_rows.len())).collect();
+    let ends = starts.iter().skip(1).copied().chain((!of_rows.is_empty()).then_some(of_rows.len())).collect();
     Ok((queries, ends))
 }
 

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use pyo3::PyErr;
 use pyo3::exceptions::{
     PyFileExistsError, PyFileNotFoundError, PyIsADirectoryError, PyKeyboardInterrupt, PyNotADirectoryError, PyOSError,
-    PyPermissionError, PyValueError,
+    PyPermissionError, PyUserWarning, PyValueError,
 };
 use truerank::Error;
 
@@ -30,3 +30,11 @@ pub fn to_python(error: Error) -> PyErr {
 pub fn value_error(text: impl Into<String>) -> PyErr {
     PyValueError::new_err(text.into())
 }
+
+pyo3::create_exception!(truerank, LogWarning, PyUserWarning, "A log was read, but not all of it.");
+pyo3::create_exception!(
+    truerank,
+    PropensityWarning,
+    PyUserWarning,
+    "Propensities were estimated, but something should be known of them."
+);

@@ -1,5 +1,7 @@
 //! Small tables for notebooks. Ids and names are text, never markup.
 
+use truerank::report::{Answer, Block, Report, Section};
+
 /// A table of two columns: what, and its value.
 pub fn facts(title: &str, rows: &[(&str, String)]) -> String {
     let rows: Vec<Vec<String>> = rows.iter().map(|(name, value)| vec![name.to_string(), value.clone()]).collect();
@@ -41,12 +43,42 @@ pub fn thousands(value: u64) -> String {
     groups.join(",")
 }
 
-/// A number as people read it: four digits that count.
+/// `1 click`, `1,234 clicks`.
+pub fn count(value: u64, one: &str, many: &str) -> String {
+    format!("{} {}", thousands(value), if value == 1 { one } else { many })
+}
+
+/// A number as people read it: a few digits that count.
 pub fn number(value: f64) -> String {
+    let sign = if value < 0.0 { "-" } else { "" };
     match value.abs() {
         size if !size.is_finite() => value.to_string(),
-        size if size >= 1000.0 => thousands(value.round() as u64),
-        size if size >= 1.0 || size == 0.0 => format!("{value:.2}"),
-        _ => format!("{value:.4}"),
+        size if size >= 1000.0 => format!("{sign}{}", thousands(size.round() as u64)),
+        size if size >= 1.0 => format!("{value:.2}"),
+        size if size >= 1e-4 || size == 0.0 => format!("{value:.4}"),
+        _ => format!("{value:.1e}"),
     }
+}
+
+/// What a report says and its tables; what is folded away stays away.
+pub fn report(report: &Report) -> String {
+    let lead: String = report.lead.split("\n\n").map(|text| format!("<p>{}</p>", escape(text))).collect();
+    let sections: String = report.sections.iter().map(section).collect();
+    format!("<div><strong>{}</strong>{lead}{sections}</div>", escape(&report.title))
+}
+
+fn section(section: &Section) -> String {
+    let answer = |answer: &Answer| {
+        let verdict = answer.verdict.map(|verdict| format!("<strong>{}:</strong> ", verdict.name()));
+        format!("<li>{}{}</li>", verdict.unwrap_or_default(), escape(&answer.text))
+    };
+    let answers: String = section.answers.iter().map(answer).collect();
+    let tables: String = section.blocks.iter().filter_map(shown_table).collect();
+    format!("<details open><summary>{}</summary><ul>{answers}</ul>{tables}</details>", escape(&section.title))
+}
+
+fn shown_table(block: &Block) -> Option<String> {
+    let Block::Table(found) = block else { return None };
+    let (head, rows) = found.printed();
+    Some(table(&found.caption, &head.iter().map(String::as_str).collect::<Vec<_>>(), &rows, &found.notes))
 }

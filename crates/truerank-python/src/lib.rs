@@ -5,11 +5,26 @@
 //! Python, in `python/truerank`.
 
 mod arrays;
+mod columns;
+mod counts;
 mod dataset;
+mod doctor;
 mod error;
+mod evaluate;
+mod experiment;
+mod fit;
 mod html;
 mod ids;
+mod json;
+mod log;
+mod methods;
+mod options;
+mod pickle;
+mod propensity;
+mod ranker;
+mod relevance;
 mod run;
+mod simulate;
 mod table;
 
 use pyo3::prelude::*;
@@ -17,11 +32,33 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _truerank {
     #[pymodule_export]
+    use crate::counts::PyCounts;
+    #[pymodule_export]
     use crate::dataset::{
         PyDataset, PySplits, generate, read_dataset_file, read_splits_folder, read_svmlight, split_by_query,
     };
     #[pymodule_export]
+    use crate::doctor::{PyDiagnosis, doctor};
+    #[pymodule_export]
+    use crate::evaluate::{
+        PyClickEvaluation, PyEvaluation, PyTTest, evaluate, evaluate_clicks, paired_t_test, write_run,
+    };
+    #[pymodule_export]
+    use crate::experiment::{PyResults, run_experiment};
+    #[pymodule_export]
+    use crate::fit::{PyFitOutcome, fit};
+    #[pymodule_export]
+    use crate::methods::{_cpbm, _dla, _intervention_harvesting, _regression_em, _swap_experiment, _user_pbm};
+    #[pymodule_export]
+    use crate::propensity::PyPropensities;
+    #[pymodule_export]
+    use crate::ranker::{PyTrainedRanker, train_ranker};
+    #[pymodule_export]
+    use crate::relevance::{PyLabels, PyPairWeights, PyRelevance, pair_weights, relevance};
+    #[pymodule_export]
     use crate::run::{set_threads, threads};
+    #[pymodule_export]
+    use crate::simulate::{PySimulation, simulate};
     #[pymodule_export]
     use crate::table::PyTable;
 
@@ -29,6 +66,9 @@ mod _truerank {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        let py = module.py();
+        module.add("LogWarning", py.get_type::<crate::error::LogWarning>())?;
+        module.add("PropensityWarning", py.get_type::<crate::error::PropensityWarning>())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

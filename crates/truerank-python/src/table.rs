@@ -10,10 +10,14 @@ use arrow_schema::{ArrowError, DataType, SchemaRef};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyString};
+use pyo3::types::{PyCapsule, PyDict, PyFloat, PyString};
+use rayon::prelude::*;
+
+use truerank::ids::Ids;
 
 use crate::error::value_error;
 use crate::html;
+use crate::run::run_quiet;
 
 /// The name that Arrow gives to capsules with a stream.
 const STREAM: &std::ffi::CStr = c"arrow_array_stream";
@@ -59,7 +63,7 @@ impl PyTable {
     }
 
     /// The table as pandas frame.
-    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    pub fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let columns = PyDict::new(py);
         for name in self.columns() {
             columns.set_item(&name, self.__getitem__(py, &name)?)?;
@@ -93,13 +97,20 @@ impl PyTable {
         for column in shown.iter().flat_map(|batch| batch.columns()) {
             let values = to_numpy(py, column)?.call_method0("tolist")?;
             for (row, value) in rows.iter_mut().zip(values.try_iter()?) {
-                row.push(value?.str()?.to_string());
+                row.push(spelled(&value?)?);
             }
         }
         let head: Vec<&str> = names.iter().map(String::as_str).collect();
         let more = self.__len__().saturating_sub(rows.len());
         let notes = (more > 0).then(|| format!("and {} more rows", html::thousands(more as u64)));
         Ok(html::table(&self.name, &head, &rows, &notes.into_iter().collect::<Vec<_>>()))
+    }
+}
+
+fn spelled(value: &Bound<'_, PyAny>) -> PyResult<String> {
+    match value.cast::<PyFloat>() {
+        Ok(number) => Ok(html::number(number.value())),
+        Err(_) => Ok(value.str()?.to_string()),
     }
 }
 
@@ -151,7 +162,21 @@ pub fn batches_from_python(table: &Bound<'_, PyAny>) -> PyResult<Batches> {
     let reader = unsafe { RecordBatchStreamReader::from_raw(stream.as_ptr()) }.map_err(arrow_error)?;
     let schema = reader.schema();
     let batches = reader.collect::<Result<Vec<_>, _>>().map_err(arrow_error)?;
+    run_quiet(table.py(), || check_texts(&batches))?;
     Ok(Batches { schema, batches })
+}
+
+/// What is said to be text must be: the interface does not check it, and all that follows relies on it.
+fn check_texts(batches: &[RecordBatch]) -> truerank::Result<()> {
+    let columns: Vec<(&String, &ArrayRef)> = batches
+        .iter()
+        .flat_map(|batch| batch.schema_ref().fields().iter().map(|field| field.name()).zip(batch.columns()))
+        .filter(|(_, column)| !column.data_type().is_primitive())
+        .collect();
+    columns.into_par_iter().try_for_each(|(name, column)| {
+        let valid = column.to_data().validate_full();
+        valid.map_err(|e| truerank::Error::parameter(format!("the table cannot be read: column '{name}': {e}")))
+    })
 }
 
 fn arrow_error(error: ArrowError) -> PyErr {
@@ -165,8 +190,7 @@ pub fn table(name: &str, columns: Vec<(&str, ArrayRef)>) -> PyResult<PyTable> {
 }
 
 /// A column of ids by number: integers, or text that stands once in a dictionary.
-pub fn id_column(ids: &truerank::ids::Ids, numbers: impl ExactSizeIterator<Item = u32>) -> ArrayRef {
-    use truerank::ids::Ids;
+pub fn id_column(ids: &Ids, numbers: impl Iterator<Item = u32>) -> ArrayRef {
     match ids {
         Ids::Integers(values) => {
             Arc::new(arrow_array::Int64Array::from_iter_values(numbers.map(|number| values[number as usize])))

@@ -11,19 +11,27 @@ import truerank
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.fixture(scope="session")
-def command():
+def run(arguments, folder):
     """Runs the command line; its message fails the test where it fails."""
     binary = os.environ.get("TRUERANK")
     if not binary:
         pytest.skip("the environment variable TRUERANK does not name the command line's binary")
+    command = [Path(binary).absolute(), "--quiet", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    assert done.returncode == 0, f"truerank {' '.join(map(str, arguments))}: {done.stderr}"
+    return done.stdout
 
-    def run(*arguments):
-        done = subprocess.run([binary, "--quiet", *map(str, arguments)], capture_output=True, text=True, cwd=ROOT)
-        assert done.returncode == 0, f"truerank {' '.join(map(str, arguments))}: {done.stderr}"
-        return done.stdout
 
-    return run
+@pytest.fixture(scope="session")
+def command():
+    """Runs the command line with these arguments; returns what it prints."""
+    return lambda *arguments: run(arguments, ROOT)
+
+
+@pytest.fixture
+def cli(tmp_path):
+    """Runs the command line in the test's own folder, words as typed; returns what it prints."""
+    return lambda line: run(line.split(), tmp_path)
 
 
 @pytest.fixture(scope="session")

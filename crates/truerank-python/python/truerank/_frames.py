@@ -12,3 +12,30 @@ def dataset(data):
     if data.grades is not None:
         frame.insert(2, "grade", data.grades)
     return frame
+
+
+def evaluation(found):
+    """A row per query: query, and the value of each measure."""
+    import pandas
+
+    columns = {"query": found.queries, **{measure: found.per_query(measure) for measure in found}}
+    return pandas.DataFrame(columns)
+
+
+def csv(text):
+    """A table of a report: numbers where a column has nothing else, and where cells are empty nothing."""
+    import csv
+    import io
+
+    import pandas
+
+    header, *rows = csv.reader(io.StringIO(text))
+    columns = zip(*rows) if rows else [()] * len(header)
+    return pandas.DataFrame({name: _numbers(column) for name, column in zip(header, columns)})
+
+
+def _numbers(cells):
+    try:
+        return [float(cell) if cell else float("nan") for cell in cells]
+    except ValueError:
+        return [cell or None for cell in cells]

@@ -1,0 +1,28 @@
+"""Pickles of what has a file form of its own: counts are a folder, the others one file."""
+
+import tempfile
+from pathlib import Path
+
+# Relevance is read as what its ending says.
+_NAME = "content.parquet"
+
+
+def files(thing):
+    """The names and bytes of what `write` writes; a single file has no name."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / _NAME
+        thing.write(path)
+        if path.is_file():
+            return {"": path.read_bytes()}
+        return {file.name: file.read_bytes() for file in sorted(path.iterdir())}
+
+
+def restore(kind, parts):
+    """What `files` took apart."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / _NAME
+        for name, content in parts.items():
+            if name:
+                path.mkdir(exist_ok=True)
+            (path / name if name else path).write_bytes(content)
+        return kind.read(path)

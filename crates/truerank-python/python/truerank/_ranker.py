@@ -1,0 +1,329 @@
+"""Rankers in scikit-learn's manners, with or without scikit-learn."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Callable
+
+from ._truerank import Dataset, Splits, TrainedRanker, evaluate, train_ranker
+
+if TYPE_CHECKING:
+    from numpy import float32
+    from numpy.typing import ArrayLike, NDArray
+
+    from ._truerank import Evaluation, PairWeights, Relevance
+
+
+class NotFitted(ValueError, AttributeError):
+    """A ranker is used before it was fitted: what is raised where there is no scikit-learn."""
+
+
+try:
+    from sklearn.base import BaseEstimator as _Base
+    from sklearn.exceptions import NotFittedError
+except ImportError:
+    from ._params import Params as _Base
+
+    NotFittedError = NotFitted
+
+
+class Ranker(_Base):
+    """Learns to rank from relevance weights, click pairs or human grades, as ``truerank train`` does.
+
+    The same data, parameters and seed give the same bytes as the command line. Parameters that are None are as by default
+    there (``truerank train --help``).
+
+    Parameters
+    ----------
+    model : str
+        ``linear``, ``mlp``, ``mlp:SIZE,SIZE,…``, ``linear-raw`` or ``svm-rank``; by default the paper's MLP.
+    standardise : bool
+        For linear and mlp: bring features to one scale first, for features of different scales.
+    optimizer : str
+        ``lbfgs``, ``adagrad``, ``adam`` or ``sgd``.
+    steps, batch, learning_rate, clip, l2
+        How networks are trained: steps at most, queries per step, size of steps, norm to which gradients are cut, penalty.
+    patience, check_every : int
+        Stop after so many checks without a better validation value; steps between checks.
+    validation_measure : str
+        What ``validation`` is judged by, by default nDCG@5.
+    share, cost : float
+        For svm-rank: share of labelled queries to learn from, and cost of violated pairs.
+    max_grade : int
+        The highest grade of the scale, by default 4.
+    seed : int
+        The same seed gives the same ranker.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        How many features documents have.
+    feature_names_in_ : array of str
+        The columns of the frame it was fitted on, where it was one.
+    record_ : dict
+        How training went: losses, validation values, steps, what it learned from.
+    unmatched_ : tuple
+        Queries, and documents of the others, that had weights but are not in the data.
+    trained_ : TrainedRanker
+        The ranker itself.
+
+    Examples
+    --------
+    >>> data = truerank.generate("tiny")
+    >>> ranker = truerank.Ranker(model="linear").fit(data)
+    >>> ranker.record_["notes"]
+    [['source', 'human grades']]
+    >>> ranker.score(data.test) > 0.5
+    True
+    >>> len(ranker.predict(data.test)) == len(data.test)
+    True
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        *,
+        standardise: bool | None = None,
+        optimizer: str | None = None,
+        steps: int | None = None,
+        batch: int | None = None,
+        learning_rate: float | None = None,
+        clip: float | None = None,
+        l2: float | None = None,
+        patience: int | None = None,
+        check_every: int | None = None,
+        validation_measure: str | None = None,
+        share: float | None = None,
+        cost: float | None = None,
+        max_grade: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.model = model
+        self.standardise = standardise
+        self.optimizer = optimizer
+        self.steps = steps
+        self.batch = batch
+        self.learning_rate = learning_rate
+        self.clip = clip
+        self.l2 = l2
+        self.patience = patience
+        self.check_every = check_every
+        self.validation_measure = validation_measure
+        self.share = share
+        self.cost = cost
+        self.max_grade = max_grade
+        self.seed = seed
+
+    def fit(
+        self,
+        X: Dataset | Splits | ArrayLike,
+        y: Relevance | PairWeights | ArrayLike | None = None,
+        *,
+        query: ArrayLike | None = None,
+        validation: Dataset | tuple[ArrayLike, ArrayLike, ArrayLike] | None = None,
+        progress: bool | Callable[[str, int, int], object] | None = False,
+    ) -> Ranker:
+        """Trains on documents.
+
+        Parameters
+        ----------
+        X : Dataset, Splits or matrix
+            Documents. Of ``Splits``, the training part; its validation part then validates, unless another is given. A
+            matrix has a row per document and needs ``query``.
+        y : Relevance, PairWeights, array or None
+            What to learn from: relevance weights, click pairs by the PRS loss, a weight of each row as it is (NaN where
+            the document was not shown), or None for the grades of the data set. Whole numbers in an array are weights too;
+            only svm-rank, which learns from nothing else, takes them as grades.
+        query : array
+            The id of each row's query, for a matrix; rows of a query stand together.
+        validation : Dataset, tuple or None
+            Graded documents that choose among the parameters met in training: a data set or ``(X, grade, query)``.
+        progress : bool or callable
+            Shows how far training is.
+        """
+        data, y, given = _documents(self, X, y, query)
+        graded = _validation(self, validation if validation is not None else given)
+        names = _feature_names(X)
+        trained = train_ranker(data, y, graded, progress=progress, **self.get_params(deep=False))
+        _keep(self, trained, names)
+        return self
+
+    def predict(self, X: Dataset | ArrayLike) -> NDArray[float32]:
+        """The score of each document of a data set or row of a matrix; higher ranks earlier."""
+        trained = _trained(self)
+        _check_features(self, X)
+        return trained.score(X)
+
+    def score(
+        self, X: Dataset | ArrayLike, y: ArrayLike | None = None, *, query: ArrayLike | None = None
+    ) -> float:
+        """The mean nDCG@5 on graded documents: a data set, or a matrix with grades ``y`` and ``query``."""
+        trained = _trained(self)
+        measure = "nDCG@5"
+        if isinstance(X, Dataset):
+            return evaluate(X, trained.score(X), measures=measure, max_grade=self.max_grade)[measure]
+        if y is None:
+            raise ValueError("y is missing, but a matrix has no grades of its own")
+        return evaluate(y, self.predict(X), query=_needed(query), measures=measure, max_grade=self.max_grade)[measure]
+
+    def evaluate(self, data: Dataset, **options: Any) -> Evaluation:
+        """Evaluates the ranker on a data set: ``truerank.evaluate(data, self, …)``."""
+        return evaluate(data, self, **{"max_grade": self.max_grade, **options})
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the ranker as safetensors: the same file as ``truerank train`` writes."""
+        _trained(self).save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Ranker:
+        """Reads a ranker that ``save`` or ``truerank train`` wrote. Parameters of training are not kept in files."""
+        ranker = cls()
+        _keep(ranker, TrainedRanker.load(path), None)
+        return ranker
+
+    def export(
+        self,
+        path: str | PathLike[str],
+        to: str = "onnx",
+        *,
+        name: str | None = None,
+        feature_names: list[str] | None = None,
+    ) -> None:
+        """Writes the ranker for another program: ``onnx``, or ``elasticsearch`` for linear-raw and svm-rank."""
+        if to != "onnx" and feature_names is None and hasattr(self, "feature_names_in_"):
+            feature_names = list(self.feature_names_in_)
+        _trained(self).export(path, to, name=name, feature_names=feature_names)
+
+    @property
+    def coef_(self) -> NDArray[float32]:
+        """The weight of each feature, where scores are linear; for ``linear``, of features normalised first."""
+        return _coefficients(self)[0]
+
+    @property
+    def intercept_(self) -> float:
+        """What is added to every score, where scores are linear."""
+        return _coefficients(self)[1]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.positive_only = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "trained_")
+
+    def _repr_html_(self):
+        if not hasattr(self, "trained_"):
+            return f"<pre>{_escape(repr(self))}</pre>"
+        return self.trained_._repr_html_()
+
+    def _repr_mimebundle_(self, **_):
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+
+def of_trained(trained):
+    """A ranker that was trained elsewhere."""
+    ranker = Ranker()
+    _keep(ranker, trained, None)
+    return ranker
+
+
+def _keep(ranker, trained, names):
+    ranker.trained_ = trained
+    ranker.n_features_in_ = trained.feature_count
+    ranker.record_ = trained.record
+    ranker.unmatched_ = trained.unmatched
+    if names is not None:
+        ranker.feature_names_in_ = names
+    elif hasattr(ranker, "feature_names_in_"):
+        del ranker.feature_names_in_
+
+
+def _documents(ranker, X, y, query):
+    """The documents to learn from, what is known of their relevance, and documents to validate by."""
+    if isinstance(X, (Dataset, Splits)):
+        if query is not None:
+            raise ValueError("a data set knows its queries; leave out query")
+        return (X.train, y, X.validation) if isinstance(X, Splits) else (X, y, None)
+    _check_shape(X)
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None: a matrix has no grades of its own")
+    if ranker.model == "svm-rank":
+        return Dataset.from_arrays(X, y, _needed(query), max_grade=ranker.max_grade), None, None
+    return Dataset.from_arrays(X, query=_needed(query)), y, None
+
+
+def _validation(ranker, validation):
+    if validation is None or isinstance(validation, Dataset):
+        return validation
+    if isinstance(validation, tuple) and len(validation) == 3:
+        X, grade, query = validation
+        return Dataset.from_arrays(X, grade, query, max_grade=ranker.max_grade)
+    raise TypeError("validation should be a Dataset or a tuple (X, grade, query)")
+
+
+def _needed(query):
+    if query is None:
+        raise ValueError("query is missing, but every row needs the id of its query")
+    return query
+
+
+def _feature_names(X):
+    """The names of a frame's columns, where all are text."""
+    import numpy
+
+    columns = getattr(X, "columns", None)
+    if columns is None or not all(isinstance(column, str) for column in columns):
+        return None
+    return numpy.asarray(list(columns), dtype=object)
+
+
+def _check_features(ranker, X):
+    """Refuses other features than those that were learned from."""
+    known, names = getattr(ranker, "feature_names_in_", None), _feature_names(X)
+    if known is not None and names is not None and list(known) != list(names):
+        raise ValueError(
+            "The feature names should match those that were passed during fit: "
+            f"those were {', '.join(known)}, but these are {', '.join(names)}"
+        )
+    if not isinstance(X, Dataset):
+        _check_shape(X)
+    count = X.feature_count if isinstance(X, Dataset) else _columns(X)
+    if count is not None and count != ranker.n_features_in_:
+        name, expected = type(ranker).__name__, ranker.n_features_in_
+        raise ValueError(f"X has {count} features, but {name} is expecting {expected} features as input")
+
+
+def _check_shape(X):
+    """Refuses what is no matrix of real numbers, in scikit-learn's words."""
+    import numpy
+
+    if numpy.iscomplexobj(X):
+        raise ValueError("Complex data not supported: features are real numbers")
+    if numpy.ndim(X) == 1:
+        raise ValueError("Expected 2D array, got 1D array instead: X has a row per document. Reshape your data")
+
+
+def _columns(X):
+    shape = getattr(X, "shape", None)
+    return shape[1] if shape is not None and len(shape) == 2 else None
+
+
+def _trained(ranker):
+    if not hasattr(ranker, "trained_"):
+        name = type(ranker).__name__
+        raise NotFittedError(f"This {name} instance is not fitted yet. Call 'fit' with appropriate arguments first.")
+    return ranker.trained_
+
+
+def _coefficients(ranker):
+    found = _trained(ranker).coefficients
+    if found is None:
+        raise AttributeError(f"scores of {ranker.trained_.form} are not linear, so they have no coefficients")
+    return found
+
+
+def _escape(text):
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

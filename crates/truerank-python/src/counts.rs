@@ -1,0 +1,265 @@
+//! Counts: what a click log says, whatever its length.
+
+use std::ffi::CString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int32Array, Int64Array};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use truerank::counts::{CountOptions, Counts, CountsView, LogSummary, count_files};
+use truerank::files::Room;
+use truerank::memory::Memory;
+
+use crate::error::{LogWarning, value_error};
+use crate::html;
+use crate::ids::ids_to_numpy;
+use crate::json::json_to_python;
+use crate::log::{LogInput, LogOptions};
+use crate::options::{parsed, with};
+use crate::run::{run, run_quiet};
+use crate::table::{PyTable, id_column, table};
+
+/// How often each user saw and clicked each document of each query at each position: all that estimation needs of a log.
+///
+/// Made by `from_log`, `read` or a simulation.
+///
+/// >>> log = {"session": [1, 1, 2, 2], "user": ["u", "u", "v", "v"], "query": [7, 7, 7, 7],
+/// ...        "doc": ["a", "b", "a", "b"], "position": [1, 2, 1, 2], "click": [0, 1, 0, 0]}
+/// >>> counts = truerank.Counts.from_log(log)
+/// >>> counts
+/// <Counts: 2 sessions, 4 impressions, 1 click, 1 query, 2 documents, 2 users>
+/// >>> counts.cells["clicks"]
+/// array([0, 0, 1, 0])
+#[pyclass(name = "Counts", module = "truerank", frozen)]
+pub struct PyCounts {
+    pub inner: Arc<Counts>,
+    /// What is known of the log, where it was counted here.
+    pub summary: Option<Arc<LogSummary>>,
+}
+
+impl From<Counts> for PyCounts {
+    fn from(counts: Counts) -> Self {
+        PyCounts { inner: Arc::new(counts), summary: None }
+    }
+}
+
+#[pymethods]
+impl PyCounts {
+    /// Counts a log: one row per shown document, clicked or not, or one row per result page with lists.
+    ///
+    /// `log` is a path, a list of paths, folders or patterns (`"logs/*.csv.gz"`); a table of pandas, Polars or PyArrow, or
+    /// anything else that speaks Arrow's C interface; or a dict of arrays. Its columns are session, user, query, doc,
+    /// position (from 1) and click (0 or 1).
+    ///
+    /// `columns` says other names of columns: `{"user": "client_id"}`; several together are a session with `"user+task"`, and
+    /// None as the user's means that there are none. `on_bad_row` is `"error"`, `"skip"` or a file that bad rows go to. `since`
+    /// and `until` choose result pages by their time. `list_separator` and `clicks` (`"flags"`, `"docs"`, `"positions"`) are for
+    /// lists. `patterns=True` also counts which clicks occur together, which the PRS loss needs. What does not fit into
+    /// `memory` (`"2GiB"`; half of what is free by default) while counting goes to the folder `temporary`.
+    #[staticmethod]
+    #[pyo3(signature = (log, *, columns=None, format=None, on_bad_row=None, since=None, until=None, list_separator=None,
+        clicks=None, patterns=None, memory=None, temporary=None, progress=None))]
+    #[allow(clippy::too_many_arguments)] // Python's are keywords.
+    fn from_log<'py>(
+        log: &Bound<'py, PyAny>,
+        columns: Option<Bound<'py, PyDict>>,
+        format: Option<&Bound<'py, PyAny>>,
+        on_bad_row: Option<PathBuf>,
+        since: Option<&Bound<'py, PyAny>>,
+        until: Option<&Bound<'py, PyAny>>,
+        list_separator: Option<char>,
+        clicks: Option<&Bound<'py, PyAny>>,
+        patterns: Option<bool>,
+        memory: Option<&Bound<'py, PyAny>>,
+        temporary: Option<PathBuf>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Self> {
+        let py = log.py();
+        let options = LogOptions { columns, format, on_bad_row, since, until, list_separator, clicks };
+        let input = LogInput::from_python(log, options.read_options()?)?;
+        let room = room(memory, temporary)?;
+        let what = with(CountOptions::new().room(room), patterns, CountOptions::patterns);
+        let (counts, summary) =
+            run(py, progress, |progress| count_files(&input.paths, &input.options, &what, progress))?;
+        warn(py, &summary)?;
+        Ok(PyCounts { inner: Arc::new(counts), summary: Some(Arc::new(summary)) })
+    }
+
+    /// Reads a folder that `write` or `truerank count` wrote.
+    #[staticmethod]
+    fn read(py: Python<'_>, folder: PathBuf) -> PyResult<Self> {
+        run_quiet(py, || Counts::read(&folder)).map(PyCounts::from)
+    }
+
+    /// Writes a folder, as `truerank count` does; it appears when it is complete.
+    fn write(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+        run_quiet(py, || self.inner.write(&folder).map(drop))
+    }
+
+    /// The cells, sorted: query, doc, position, user, impressions, clicks. The table is made anew each time.
+    #[getter]
+    fn cells(&self, py: Python<'_>) -> PyResult<PyTable> {
+        let columns = run_quiet(py, || Ok(cell_columns(&self.inner)))?;
+        table("Cells", columns)
+    }
+
+    /// How many sessions of each query were by each user: query, user, sessions.
+    #[getter]
+    fn sessions(&self, py: Python<'_>) -> PyResult<PyTable> {
+        let columns = run_quiet(py, || Ok(session_columns(&self.inner)))?;
+        table("Sessions", columns)
+    }
+
+    /// The totals, the rows left out and what should be known, as `truerank count --json` prints them.
+    #[getter]
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let unknown = LogSummary::default();
+        let summary = self.summary.as_deref().unwrap_or(&unknown);
+        json_to_python(py, &summary.to_json(&self.inner.totals()))
+    }
+
+    /// What should be known of the log: guessed columns, rows left out.
+    #[getter]
+    fn remarks(&self) -> Vec<String> {
+        self.summary.as_ref().map_or(Vec::new(), |summary| summary.remarks())
+    }
+
+    /// The ids of the queries, sorted.
+    #[getter]
+    fn queries<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        ids_to_numpy(py, &self.inner.queries)
+    }
+
+    /// The ids of the documents, sorted. A document may belong to several queries.
+    #[getter]
+    fn docs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        ids_to_numpy(py, &self.inner.docs)
+    }
+
+    /// The ids of the users, sorted.
+    #[getter]
+    fn users<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        ids_to_numpy(py, &self.inner.users)
+    }
+
+    /// How many sessions there are.
+    #[getter]
+    fn session_count(&self) -> u64 {
+        self.inner.session_count()
+    }
+
+    /// How many documents were shown, over all sessions.
+    #[getter]
+    fn impression_count(&self) -> u64 {
+        self.inner.impression_count()
+    }
+
+    /// How many clicks there are.
+    #[getter]
+    fn click_count(&self) -> u64 {
+        self.inner.click_count()
+    }
+
+    /// The largest position at which anything was shown.
+    #[getter]
+    fn max_position(&self) -> u32 {
+        self.inner.max_position()
+    }
+
+    /// Whether clicks that occur together were counted.
+    #[getter]
+    fn has_patterns(&self) -> bool {
+        self.inner.patterns.is_some()
+    }
+
+    /// Divides the queries into those to learn from and those held out, about `share` of them.
+    ///
+    /// Which side a query is on follows from its text and the seed alone, so it is the same in any log.
+    #[pyo3(signature = (share, *, seed=1))]
+    fn split_queries(&self, py: Python<'_>, share: f64, seed: u64) -> PyResult<(Self, Self)> {
+        let (learned, held_out) = run_quiet(py, || self.inner.split_queries(share, seed))?;
+        Ok((learned.into(), held_out.into()))
+    }
+
+    /// The cells as pandas frame.
+    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.cells(py)?.to_pandas(py)
+    }
+
+    /// How many cells there are.
+    fn __len__(&self) -> usize {
+        self.inner.cells.len()
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.inner == other.inner
+    }
+
+    fn __repr__(&self) -> String {
+        let totals = self.inner.totals();
+        let parts = [
+            html::count(totals.sessions, "session", "sessions"),
+            html::count(totals.impressions, "impression", "impressions"),
+            html::count(totals.clicks, "click", "clicks"),
+            html::count(totals.queries, "query", "queries"),
+            html::count(totals.shown, "document", "documents"),
+            html::count(totals.users, "user", "users"),
+        ];
+        format!("<Counts: {}>", parts.join(", "))
+    }
+
+    fn _repr_html_(&self) -> String {
+        let rows =
+            self.inner.totals().named().into_iter().map(|(name, count)| vec![name.into(), html::thousands(count)]);
+        html::table("Counts", &[], &rows.collect::<Vec<_>>(), &self.remarks())
+    }
+
+    fn __reduce__<'py>(this: Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        crate::pickle::reduce(this.into_any())
+    }
+}
+
+/// Says aloud that rows were left out.
+pub fn warn(py: Python<'_>, summary: &LogSummary) -> PyResult<()> {
+    let Some(left_out) = summary.left_out() else { return Ok(()) };
+    let first = summary.bad_rows.first.first().map_or(String::new(), |first| format!("; the first: {first}"));
+    let text = CString::new(format!("{left_out}{first}").replace('\0', "\\0")).unwrap_or_default();
+    PyErr::warn(py, &py.get_type::<LogWarning>(), &text, 1)
+}
+
+pub fn room(memory: Option<&Bound<'_, PyAny>>, temporary: Option<PathBuf>) -> PyResult<Room> {
+    let room = Room::new(parsed(memory)?.unwrap_or_else(Memory::half_of_free));
+    match temporary {
+        Some(folder) if !folder.is_dir() => {
+            Err(value_error(format!("{}: is no folder, but temporary files go to one", folder.display())))
+        }
+        Some(folder) => Ok(room.temporary(&folder)),
+        None => Ok(room),
+    }
+}
+
+fn numbers(values: impl Iterator<Item = u64>) -> ArrayRef {
+    Arc::new(Int64Array::from_iter_values(values.map(|value| value as i64)))
+}
+
+fn cell_columns(counts: &Counts) -> Vec<(&'static str, ArrayRef)> {
+    let cells = || counts.cells.iter();
+    vec![
+        ("query", id_column(&counts.queries, cells().map(|cell| cell.query))),
+        ("doc", id_column(&counts.docs, cells().map(|cell| cell.doc))),
+        ("position", Arc::new(Int32Array::from_iter_values(cells().map(|cell| cell.position as i32)))),
+        ("user", id_column(&counts.users, cells().map(|cell| cell.user))),
+        ("impressions", numbers(cells().map(|cell| cell.impressions))),
+        ("clicks", numbers(cells().map(|cell| cell.clicks))),
+    ]
+}
+
+fn session_columns(counts: &Counts) -> Vec<(&'static str, ArrayRef)> {
+    let sessions = || counts.sessions.iter();
+    vec![
+        ("query", id_column(&counts.queries, sessions().map(|count| count.query))),
+        ("user", id_column(&counts.users, sessions().map(|count| count.user))),
+        ("sessions", numbers(sessions().map(|count| count.sessions))),
+    ]
+}

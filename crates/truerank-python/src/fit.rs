@@ -1,0 +1,241 @@
+//! All the way from a log to a ranker.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use truerank::counts::{CountOptions, Counts, LogSummary, count_files};
+use truerank::data::Splits;
+use truerank::fit::{Fit, FitData, FitFolder, FitLog, FitOutcome, RankerForm};
+use truerank::log::time_at;
+use truerank::progress::Progress;
+use truerank::propensity::RelevanceForm;
+use truerank::relevance::{Estimator, PriorKind, Shrink, Smoothing};
+
+use crate::counts::warn;
+use crate::dataset::{PyDataset, PySplits};
+use crate::doctor::{AnyLog, PyDiagnosis, title};
+use crate::error::value_error;
+use crate::html;
+use crate::json::json_to_python;
+use crate::log::{LogInput, LogOptions};
+use crate::options::{parsed, with};
+use crate::propensity::PyPropensities;
+use crate::ranker::PyTrainedRanker;
+use crate::relevance::PyRelevance;
+use crate::run::{run, run_quiet};
+
+/// All that was learned from a log, and how good it is.
+#[pyclass(name = "FitOutcome", module = "truerank", frozen)]
+pub struct PyFitOutcome {
+    inner: Arc<FitOutcome>,
+    remarks: Vec<String>,
+    title: String,
+}
+
+#[pymethods]
+impl PyFitOutcome {
+    /// What was found out about the part of the log that was learned from.
+    #[getter]
+    fn diagnosis(&self) -> PyDiagnosis {
+        let inner = Arc::new(self.inner.diagnosis.clone());
+        PyDiagnosis { inner, remarks: self.remarks.clone(), title: self.title.clone() }
+    }
+
+    /// Who looks where.
+    #[getter]
+    fn propensities(&self) -> PyPropensities {
+        PyPropensities::from(self.inner.propensities.clone())
+    }
+
+    /// What is relevant.
+    #[getter]
+    fn relevance(&self) -> PyRelevance {
+        PyRelevance::from(self.inner.relevance.clone())
+    }
+
+    /// The ranker; None where there were no features.
+    #[getter]
+    fn ranker<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(training) = &self.inner.training else { return Ok(None) };
+        let trained = PyTrainedRanker::from(training.ranker.clone());
+        py.import("truerank._ranker")?.getattr("of_trained")?.call1((trained,)).map(Some)
+    }
+
+    /// All of it, as `truerank fit --json` prints it.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json_to_python(py, &self.inner.to_json())
+    }
+
+    /// Writes report.html, figures and tables into a folder.
+    fn report(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+        run_quiet(py, || self.inner.report().write(&folder))
+    }
+
+    /// The whole report as one page that needs no network.
+    #[getter]
+    fn html(&self, py: Python<'_>) -> PyResult<String> {
+        run_quiet(py, || self.inner.report().html())
+    }
+
+    fn __str__(&self) -> String {
+        self.inner.summary().text()
+    }
+
+    fn __repr__(&self) -> String {
+        let [_, sessions, clicks] = self.inner.sizes.train.map(html::thousands);
+        let ranker = self.inner.training.as_ref().map_or("no ranker".to_string(), |found| found.form.to_string());
+        format!("<FitOutcome: {ranker}, learned from {sessions} sessions with {clicks} clicks>")
+    }
+
+    fn _repr_html_(&self) -> String {
+        html::report(&self.inner.summary())
+    }
+}
+
+/// Goes all the way from a click log to a ranker, and judges it on a part of the log that was held out.
+///
+/// As `truerank fit`. `log` is `Counts`, or what `Counts.from_log` takes, with its options; `data` are the documents: a data set,
+/// splits (whose graded parts validate and test), or None, and then there is no ranker. `output` is a folder that keeps
+/// every artefact. `split` is `"query"`, or `"time"` to hold out what happened last.
+///
+/// >>> data = truerank.generate("tiny")
+/// >>> log = truerank.simulate(data, sessions=3000, seed=1).counts()
+/// >>> outcome = truerank.fit(log, data, model="linear")
+/// >>> outcome.ranker.score(data.test) > 0.4
+/// True
+#[pyfunction]
+#[pyo3(signature = (
+    log, data=None, output=None, *, split="query", held_out=None, propensities=None, relevance=None, estimator=None,
+    beta=None, prior=None, clip=None, shrink=None, model=None, steps=None, standardise=None, max_grade=None, seed=None,
+    columns=None, format=None, on_bad_row=None, since=None, until=None, list_separator=None, clicks=None, progress=None
+))]
+#[allow(clippy::too_many_arguments)] // Python's are keywords.
+pub fn fit<'py>(
+    log: &Bound<'py, PyAny>,
+    data: Option<&Bound<'py, PyAny>>,
+    output: Option<PathBuf>,
+    split: &str,
+    held_out: Option<f64>,
+    propensities: Option<&Bound<'py, PyAny>>,
+    relevance: Option<&Bound<'py, PyAny>>,
+    estimator: Option<&Bound<'py, PyAny>>,
+    beta: Option<&Bound<'py, PyAny>>,
+    prior: Option<&Bound<'py, PyAny>>,
+    clip: Option<f64>,
+    shrink: Option<&Bound<'py, PyAny>>,
+    model: Option<&Bound<'py, PyAny>>,
+    steps: Option<usize>,
+    standardise: Option<bool>,
+    max_grade: Option<u8>,
+    seed: Option<u64>,
+    columns: Option<Bound<'py, PyDict>>,
+    format: Option<&Bound<'py, PyAny>>,
+    on_bad_row: Option<PathBuf>,
+    since: Option<&Bound<'py, PyAny>>,
+    until: Option<&Bound<'py, PyAny>>,
+    list_separator: Option<char>,
+    clicks: Option<&Bound<'py, PyAny>>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<PyFitOutcome> {
+    let py = log.py();
+    let options = LogOptions { columns, format, on_bad_row, since, until, list_separator, clicks };
+    let log = AnyLog::from_python(log, options)?;
+    let cut = Cut::new(split, held_out, seed, &log)?;
+    let theta = propensities.map(PyPropensities::of).transpose()?;
+    let way = with(Fit::new(), theta.map(Arc::unwrap_or_clone), Fit::propensities);
+    let way = with(way, parsed::<RelevanceForm>(relevance)?, Fit::relevance_form);
+    let way = with(way, estimation(estimator, beta)?, Fit::estimator);
+    let way = with(way, parsed::<PriorKind>(prior)?, Fit::prior);
+    let way = with(way, clip.map(Some), Fit::clip);
+    let way = with(way, parsed::<Shrink>(shrink)?, Fit::shrink);
+    let way = with(way, parsed::<RankerForm>(model)?, Fit::model);
+    let way = with(way, steps, Fit::steps);
+    let way = with(way, standardise, Fit::standardise);
+    let way = with(way, max_grade, Fit::max_grade);
+    let way = with(way, seed, Fit::seed);
+    let data = data.map(fit_data).transpose()?;
+    let (found, summary) = run(py, progress, |progress| {
+        let folder = output.as_deref().map(FitFolder::create).transpose()?;
+        let (parts, summary) = cut.read(&log, progress)?;
+        Ok((way.run(&parts, data.as_ref(), folder.as_ref(), progress)?, summary))
+    })?;
+    if let Some(summary) = &summary {
+        warn(py, summary)?;
+    }
+    let remarks = summary.map(|summary| summary.remarks()).unwrap_or_default();
+    Ok(PyFitOutcome { inner: Arc::new(found), remarks, title: title(log.name()) })
+}
+
+/// The estimator, smoothed as asked; nothing where nothing was.
+fn estimation(estimator: Option<&Bound<'_, PyAny>>, beta: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Estimator>> {
+    let (estimator, beta) = (parsed::<Estimator>(estimator)?, parsed::<Smoothing>(beta)?);
+    Ok(match (estimator, beta) {
+        (Some(estimator), Some(beta)) => Some(estimator.smoothed_by(beta)),
+        (None, Some(beta)) => Some(Estimator::UserAwareSmoothed(beta)),
+        (estimator, None) => estimator,
+    })
+}
+
+fn fit_data(data: &Bound<'_, PyAny>) -> PyResult<FitData> {
+    if let Ok(splits) = data.cast::<PySplits>() {
+        return Ok(FitData::of_splits(Splits::clone(&splits.get().inner)));
+    }
+    match data.cast::<PyDataset>() {
+        Ok(data) => Ok(FitData::of_documents(truerank::data::Dataset::clone(&data.get().inner))),
+        Err(_) => Err(PyTypeError::new_err("data should be a Dataset or Splits")),
+    }
+}
+
+/// How the log is cut into a part to learn from and a part to judge by.
+struct Cut {
+    by_time: bool,
+    share: f64,
+    seed: u64,
+}
+
+impl Cut {
+    fn new(split: &str, held_out: Option<f64>, seed: Option<u64>, log: &AnyLog) -> PyResult<Self> {
+        let by_time = match split {
+            "query" => false,
+            "time" => true,
+            _ => return Err(value_error(format!("split is '{split}', but should be query or time"))),
+        };
+        if by_time && !matches!(log, AnyLog::Log(_)) {
+            return Err(value_error("counts have no times, but split is time; pass the log itself, or split by query"));
+        }
+        let share = held_out.unwrap_or(FitLog::HELD_OUT);
+        match share > 0.0 && share < 1.0 {
+            true => Ok(Cut { by_time, share, seed: seed.unwrap_or(Fit::SEED) }),
+            false => Err(value_error(format!("held_out is {share}, but should be between 0 and 1"))),
+        }
+    }
+
+    fn read(&self, log: &AnyLog, progress: &dyn Progress) -> truerank::Result<(FitLog, Option<LogSummary>)> {
+        match log {
+            AnyLog::Counts(counts, summary) => {
+                let parts = FitLog::by_queries(counts, self.share, self.seed)?;
+                Ok((with(parts, summary.as_ref().map(|summary| summary.pages), FitLog::pages), None))
+            }
+            AnyLog::Folder(folder) => Ok((FitLog::by_queries(&Counts::read(folder)?, self.share, self.seed)?, None)),
+            AnyLog::Log(input) if self.by_time => self.by_time(input, progress),
+            AnyLog::Log(input) => {
+                let LogInput { paths, options } = &**input;
+                let (counts, summary) = count_files(paths, options, &CountOptions::new(), progress)?;
+                let parts = FitLog::by_queries(&counts, self.share, self.seed)?.pages(summary.pages);
+                Ok((parts, Some(summary)))
+            }
+        }
+    }
+
+    fn by_time(&self, log: &LogInput, progress: &dyn Progress) -> truerank::Result<(FitLog, Option<LogSummary>)> {
+        let LogInput { paths, options } = log;
+        let at = time_at(paths, options, 1.0 - self.share)?;
+        let count = |options| count_files(paths, &options, &CountOptions::new(), progress);
+        let (before, summary) = count(options.clone().until(at))?;
+        let (after, _) = count(options.clone().from(at))?;
+        Ok((FitLog::by_time(before, after).pages(summary.pages), Some(summary)))
+    }
+}

@@ -1,0 +1,203 @@
+//! Logs as Python has them: paths, tables of pandas, Polars and PyArrow, and dicts of arrays.
+
+use std::path::PathBuf;
+
+use arrow_array::RecordBatch;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyMapping, PySlice, PyString, PyTuple};
+use truerank::log::{ClickList, Columns, LogFormat, OnBadRow, ReadOptions, Table, Time, columns_read};
+
+use crate::columns::column_from_python;
+use crate::error::{to_python, value_error};
+use crate::options::{parsed, with};
+use crate::table::{Batches, batches_from_python};
+
+/// What messages call a log that is in memory.
+const NAME: &str = "log";
+
+/// How to read a log, as far as it was said.
+#[derive(Default)]
+pub struct LogOptions<'a, 'py> {
+    pub columns: Option<Bound<'py, PyDict>>,
+    pub format: Option<&'a Bound<'py, PyAny>>,
+    pub on_bad_row: Option<PathBuf>,
+    pub since: Option<&'a Bound<'py, PyAny>>,
+    pub until: Option<&'a Bound<'py, PyAny>>,
+    pub list_separator: Option<char>,
+    pub clicks: Option<&'a Bound<'py, PyAny>>,
+}
+
+impl LogOptions<'_, '_> {
+    /// An error where anything is given for what is not read.
+    pub fn refuse(&self, why: &str) -> PyResult<()> {
+        let LogOptions { columns, format, on_bad_row, since, until, list_separator, clicks } = self;
+        let given = [
+            ("columns", columns.is_some()),
+            ("format", format.is_some()),
+            ("on_bad_row", on_bad_row.is_some()),
+            ("since", since.is_some()),
+            ("until", until.is_some()),
+            ("list_separator", list_separator.is_some()),
+            ("clicks", clicks.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((name, _)) => Err(value_error(format!("{name} is for reading a log, but {why}; leave it out"))),
+            None => Ok(()),
+        }
+    }
+
+    /// The options of the library.
+    pub fn read_options(&self) -> PyResult<ReadOptions> {
+        let mut columns = Columns::default();
+        for (field, name) in self.columns.iter().flat_map(|columns| columns.iter()) {
+            let name = if name.is_none() { Ok(String::new()) } else { name.extract() };
+            let (Ok(field), Ok(name)) = (field.extract::<String>(), name) else {
+                return Err(PyTypeError::new_err("columns should map fields to names of columns, all of them text"));
+            };
+            columns.map(&field, &name).map_err(to_python)?;
+        }
+        let options = ReadOptions::new().columns(columns);
+        let options = with(options, parsed::<LogFormat>(self.format)?, ReadOptions::format);
+        let options = with(options, self.on_bad_row.clone().map(bad_row_policy), ReadOptions::on_bad_row);
+        let options = with(options, self.since.map(time).transpose()?, ReadOptions::from);
+        let options = with(options, self.until.map(time).transpose()?, ReadOptions::until);
+        let options = with(options, self.list_separator, ReadOptions::list_separator);
+        Ok(with(options, parsed::<ClickList>(self.clicks)?, ReadOptions::clicks))
+    }
+}
+
+/// `error`, `skip`, or the file that bad rows go to.
+fn bad_row_policy(text: PathBuf) -> OnBadRow {
+    match text.to_str() {
+        Some("error") => OnBadRow::Error,
+        Some("skip") => OnBadRow::Skip,
+        _ => OnBadRow::Quarantine(text),
+    }
+}
+
+/// A time: text, or what `datetime`, pandas and NumPy have for it. Without a zone it is UTC, as everywhere.
+fn time(value: &Bound<'_, PyAny>) -> PyResult<Time> {
+    let text = match value.hasattr("isoformat")? {
+        true => value.call_method0("isoformat")?,
+        false => value.str()?.into_any(),
+    };
+    text.extract::<String>()?.parse().map_err(to_python)
+}
+
+/// A log and how to read it, as the library takes them.
+pub struct LogInput {
+    pub paths: Vec<PathBuf>,
+    pub options: ReadOptions,
+}
+
+impl LogInput {
+    /// The files in a few words; a table in memory has no name.
+    pub fn name(&self) -> Option<String> {
+        match self.paths.as_slice() {
+            [path] if path.as_os_str() == NAME => None,
+            [path] => Some(path.display().to_string()),
+            [first, rest @ ..] => Some(format!("{} and {} more", first.display(), rest.len())),
+            [] => None,
+        }
+    }
+
+    /// Paths as they are; a table in memory goes into the options under a name that stands for it.
+    pub fn from_python(log: &Bound<'_, PyAny>, options: ReadOptions) -> PyResult<Self> {
+        if let Some(paths) = paths(log)? {
+            return Ok(LogInput { paths, options });
+        }
+        let Batches { schema, batches } = batches(log, &options)?;
+        let table = Table::new(NAME, schema, batches).map_err(to_python)?;
+        Ok(LogInput { paths: vec![NAME.into()], options: options.table(table) })
+    }
+}
+
+/// One path, or several; None for what is no path.
+fn paths(log: &Bound<'_, PyAny>) -> PyResult<Option<Vec<PathBuf>>> {
+    if log.is_instance_of::<PyString>() || log.hasattr("__fspath__")? {
+        return Ok(Some(vec![log.extract()?]));
+    }
+    if !(log.is_instance_of::<PyList>() || log.is_instance_of::<PyTuple>()) {
+        return Ok(None);
+    }
+    let paths: Vec<PathBuf> = log.extract().map_err(|_| PyTypeError::new_err("a list of logs should hold paths"))?;
+    match paths.is_empty() {
+        true => Err(value_error("log is an empty list, but should name at least one file")),
+        false => Ok(Some(paths)),
+    }
+}
+
+fn batches(log: &Bound<'_, PyAny>, options: &ReadOptions) -> PyResult<Batches> {
+    if is_pandas(log)? {
+        return of_pandas(log, options);
+    }
+    if log.hasattr("__arrow_c_stream__")? {
+        return batches_from_python(log);
+    }
+    if let Ok(mapping) = log.cast::<PyMapping>() {
+        let items = mapping.items()?;
+        let columns = items.iter().map(|item| item.extract()).collect::<PyResult<Vec<_>>>()?;
+        return of_columns(columns, options);
+    }
+    let kind = log.get_type().name()?;
+    let forms = "a path, a table of pandas, Polars or PyArrow, or a dict of arrays";
+    Err(PyTypeError::new_err(format!("log is a {kind}, but should be {forms}{}", way_out(log)?)))
+}
+
+/// Polars' lazy frames have nothing to read yet.
+fn way_out(log: &Bound<'_, PyAny>) -> PyResult<&'static str> {
+    Ok(if log.hasattr("collect")? { "; collect() it first" } else { "" })
+}
+
+fn is_pandas(log: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let module = log.get_type().getattr("__module__")?.extract::<String>().unwrap_or_default();
+    Ok(module.split('.').next() == Some("pandas") && log.hasattr("columns")?)
+}
+
+/// A frame of pandas, of which only the columns that are read are converted: by PyArrow where it is installed.
+fn of_pandas(frame: &Bound<'_, PyAny>, options: &ReadOptions) -> PyResult<Batches> {
+    let labels = frame.getattr("columns")?.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+    let names = labels.iter().map(|label| Ok(label.str()?.to_string())).collect::<PyResult<Vec<String>>>()?;
+    let read = columns_read(NAME, &names, options).map_err(to_python)?;
+    let labels: Vec<_> = read.iter().map(|&number| labels[number].clone()).collect();
+    if let Ok(batches) = by_pyarrow(frame, labels) {
+        return Ok(batches);
+    }
+    let column = |&number: &usize| {
+        let values = frame.getattr("iloc")?.get_item((PySlice::full(frame.py()), number))?;
+        Ok((names[number].clone(), values.call_method0("to_numpy")?))
+    };
+    of_arrays(read.iter().map(column).collect::<PyResult<Vec<_>>>()?)
+}
+
+fn by_pyarrow(frame: &Bound<'_, PyAny>, columns: Vec<Bound<'_, PyAny>>) -> PyResult<Batches> {
+    let table = frame.py().import("pyarrow")?.getattr("Table")?;
+    let keywords = PyDict::new(frame.py());
+    keywords.set_item("preserve_index", false)?;
+    keywords.set_item("columns", columns)?;
+    batches_from_python(&table.call_method("from_pandas", (frame,), Some(&keywords))?)
+}
+
+/// Those of the columns that are read.
+fn of_columns(columns: Vec<(String, Bound<'_, PyAny>)>, options: &ReadOptions) -> PyResult<Batches> {
+    let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
+    let read = columns_read(NAME, &names, options).map_err(to_python)?;
+    of_arrays(read.into_iter().map(|number| columns[number].clone()).collect())
+}
+
+fn of_arrays(columns: Vec<(String, Bound<'_, PyAny>)>) -> PyResult<Batches> {
+    let columns = columns.into_iter().map(|(name, values)| {
+        let column = column_from_python(&values, &name)?;
+        Ok((name, column))
+    });
+    let columns = columns.collect::<PyResult<Vec<_>>>()?;
+    if let [(first, values), rest @ ..] = columns.as_slice()
+        && let Some((name, other)) = rest.iter().find(|(_, other)| other.len() != values.len())
+    {
+        let (length, expected) = (other.len(), values.len());
+        return Err(value_error(format!("{NAME}: {name} has {length} values, but {first} has {expected}")));
+    }
+    let batch = RecordBatch::try_from_iter(columns).map_err(|e| value_error(format!("{NAME}: {e}")))?;
+    Ok(Batches { schema: batch.schema(), batches: vec![batch] })
+}

@@ -1,0 +1,253 @@
+//! Rankers: what `truerank.Ranker`, which is written in Python, is made of.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
+use truerank::data::Dataset;
+use truerank::evaluate::{Evaluator, Measure};
+use truerank::ranker::{LearnFrom, Model, ModelForm, Ranker, RankerTraining, Unmatched};
+use truerank::relevance::{PairWeights, Relevance};
+
+use crate::arrays::{features_from_python, floats_from_python};
+use crate::dataset::PyDataset;
+use crate::error::{to_python, value_error};
+use crate::html;
+use crate::json::json_to_python;
+use crate::options::with;
+use crate::relevance::{PyPairWeights, PyRelevance};
+use crate::run::{run, run_quiet};
+
+/// A trained ranker without scikit-learn's manners: what `Ranker.trained_` is.
+#[pyclass(name = "TrainedRanker", module = "truerank", frozen)]
+pub struct PyTrainedRanker {
+    pub inner: Arc<Ranker>,
+    unmatched: Unmatched,
+}
+
+impl From<Ranker> for PyTrainedRanker {
+    fn from(ranker: Ranker) -> Self {
+        PyTrainedRanker { inner: Arc::new(ranker), unmatched: Unmatched::default() }
+    }
+}
+
+#[pymethods]
+impl PyTrainedRanker {
+    /// The score of each document of a data set, or of each row of a matrix; higher ranks earlier.
+    #[allow(non_snake_case)]
+    fn score<'py>(&self, X: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<f32>>> {
+        let py = X.py();
+        let scores = match X.cast::<PyDataset>() {
+            Ok(data) => {
+                let data = &data.get().inner;
+                run_quiet(py, || self.inner.score(data))?
+            }
+            Err(_) => {
+                let matrix = features_from_python(X)?;
+                run_quiet(py, || {
+                    matrix.check_finite()?;
+                    self.inner.score_rows(&matrix.values, matrix.columns)
+                })?
+            }
+        };
+        Ok(PyArray1::from_vec(py, scores))
+    }
+
+    /// How many features a document must have.
+    #[getter]
+    fn feature_count(&self) -> usize {
+        self.inner.feature_count()
+    }
+
+    /// The form of the ranker: `linear`, `mlp:…`, or `weights` where it is a weight for each raw feature.
+    #[getter]
+    fn form(&self) -> String {
+        match &self.inner.model {
+            Model::Network(network) => network.architecture().to_string(),
+            Model::Weights { .. } => "weights".to_string(),
+        }
+    }
+
+    /// How it was trained.
+    #[getter]
+    fn record<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json_to_python(py, &self.inner.record)
+    }
+
+    /// Queries, and documents of the others, that had weights but are not in the data it was trained on.
+    #[getter]
+    fn unmatched(&self) -> (usize, usize) {
+        (self.unmatched.queries, self.unmatched.docs)
+    }
+
+    /// The weight of each feature and what is added to every score, or None where scores are not linear.
+    #[getter]
+    fn coefficients<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyArray1<f32>>, f32)> {
+        self.inner.coefficients().map(|(weights, bias)| (PyArray1::from_vec(py, weights), bias))
+    }
+
+    /// Writes the ranker as safetensors, as `truerank train` does.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        run_quiet(py, || self.inner.save(&path))
+    }
+
+    /// Reads a ranker that `save` or `truerank train` wrote.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        run_quiet(py, || Ranker::load(&path)).map(PyTrainedRanker::from)
+    }
+
+    /// Writes the ranker for another program: `onnx`, or `elasticsearch` (model/linear, also for OpenSearch).
+    #[pyo3(signature = (path, to, *, name=None, feature_names=None))]
+    fn export(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        to: &str,
+        name: Option<String>,
+        feature_names: Option<Vec<String>>,
+    ) -> PyResult<()> {
+        match to {
+            "onnx" if name.is_some() || feature_names.is_some() => {
+                Err(value_error("name and feature_names are for elasticsearch; leave them out"))
+            }
+            "onnx" => run_quiet(py, || self.inner.write_onnx(&path)),
+            "elasticsearch" | "opensearch" => run_quiet(py, || {
+                self.inner.write_linear_model(&path, name.as_deref(), feature_names.as_deref()).map(drop)
+            }),
+            _ => Err(value_error(format!("to is '{to}', but should be onnx or elasticsearch"))),
+        }
+    }
+
+    /// The bytes of its file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        self.inner.to_bytes().map(|bytes| PyBytes::new(py, &bytes)).map_err(to_python)
+    }
+
+    /// A ranker from the bytes of its file.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<Self> {
+        Ranker::from_bytes(bytes).map(PyTrainedRanker::from).map_err(to_python)
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.inner == other.inner
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<TrainedRanker: {} on {} features>", self.form(), html::thousands(self.feature_count() as u64))
+    }
+
+    fn _repr_html_(&self) -> String {
+        let record = &self.inner.record;
+        let mut rows = vec![
+            ("model", self.form()),
+            ("features", html::thousands(self.feature_count() as u64)),
+            ("loss", record.loss.clone()),
+            ("method", record.method.clone()),
+            ("lists", html::thousands(record.lists as u64)),
+            ("best step", format!("{} of {}", record.best_step, record.steps)),
+        ];
+        rows.extend(record.validation.map(|value| ("validation", html::number(value))));
+        rows.extend(record.notes.iter().map(|(name, value)| (name.as_str(), value.clone())));
+        html::facts("Ranker", &rows)
+    }
+
+    fn __reduce__<'py>(this: Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let (py, ranker) = (this.py(), this.get());
+        let make = py.get_type::<Self>().getattr("from_bytes")?;
+        Ok((make, (ranker.to_bytes(py)?,).into_pyobject(py)?))
+    }
+}
+
+/// What to learn from, held while Python's lock is not.
+enum Target {
+    Grades,
+    Weights(Vec<f32>),
+    Relevance(Arc<Relevance>),
+    Pairs(Arc<PairWeights>),
+}
+
+impl Target {
+    fn from_python(y: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
+        let Some(y) = y else { return Ok(Target::Grades) };
+        if let Ok(relevance) = y.cast::<PyRelevance>() {
+            return Ok(Target::Relevance(relevance.get().inner.clone()));
+        }
+        if let Ok(pairs) = y.cast::<PyPairWeights>() {
+            return Ok(Target::Pairs(pairs.get().inner.clone()));
+        }
+        let weights = floats_from_python(y, "y")?;
+        Ok(Target::Weights(weights.into_iter().map(|weight| weight as f32).collect()))
+    }
+
+    fn learn_from(&self) -> LearnFrom<'_> {
+        match self {
+            Target::Grades => LearnFrom::Grades,
+            Target::Weights(weights) => LearnFrom::Weights(weights),
+            Target::Relevance(relevance) => LearnFrom::Relevance(relevance),
+            Target::Pairs(pairs) => LearnFrom::Pairs(pairs),
+        }
+    }
+}
+
+/// Trains a ranker as `truerank train` does; options that are None are as by default.
+#[pyfunction]
+#[pyo3(signature = (
+    data, y=None, validation=None, *, model=None, standardise=None, optimizer=None, steps=None, batch=None,
+    learning_rate=None, clip=None, l2=None, patience=None, check_every=None, validation_measure=None, share=None,
+    cost=None, max_grade=None, seed=None, progress=None
+))]
+#[allow(clippy::too_many_arguments)]
+pub fn train_ranker(
+    data: &Bound<'_, PyDataset>,
+    y: Option<&Bound<'_, PyAny>>,
+    validation: Option<&Bound<'_, PyDataset>>,
+    model: Option<&str>,
+    standardise: Option<bool>,
+    optimizer: Option<&str>,
+    steps: Option<usize>,
+    batch: Option<usize>,
+    learning_rate: Option<f32>,
+    clip: Option<f64>,
+    l2: Option<f64>,
+    patience: Option<usize>,
+    check_every: Option<usize>,
+    validation_measure: Option<&str>,
+    share: Option<f64>,
+    cost: Option<f64>,
+    max_grade: Option<u8>,
+    seed: Option<u64>,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyTrainedRanker> {
+    let training = RankerTraining::new();
+    let model = model.map(str::parse::<ModelForm>).transpose().map_err(to_python)?;
+    let method = optimizer.map(str::parse).transpose().map_err(to_python)?;
+    let training = with(training, model, RankerTraining::model);
+    let training = with(training, standardise, RankerTraining::standardise);
+    let training = with(training, method, RankerTraining::method);
+    let training = with(training, steps, RankerTraining::steps);
+    let training = with(training, batch, RankerTraining::batch);
+    let training = with(training, learning_rate, RankerTraining::learning_rate);
+    let training = with(training, clip, RankerTraining::clip);
+    let training = with(training, l2, RankerTraining::l2);
+    let training = with(training, patience, RankerTraining::patience);
+    let training = with(training, check_every, RankerTraining::check_every);
+    let training = with(training, share, RankerTraining::share);
+    let training = with(training, cost, RankerTraining::cost);
+    let training = with(training, max_grade, RankerTraining::max_grade);
+    let training = with(training, seed, RankerTraining::seed);
+    let measure: Measure = validation_measure.map_or(Ok(Measure::default()), str::parse).map_err(to_python)?;
+    let evaluator = with(Evaluator::new(vec![measure]), max_grade, Evaluator::max_grade);
+    let target = Target::from_python(y)?;
+    let validation: Option<Arc<Dataset>> = validation.map(|data| data.get().inner.clone());
+    let (py, data) = (data.py(), data.get().inner.clone());
+    let (ranker, unmatched) = run(py, progress, |progress| {
+        training.check(target.learn_from())?;
+        let validation = validation.as_ref().map(|data| evaluator.validation(data)).transpose()?;
+        training.fit(&data, target.learn_from(), validation.as_ref(), progress)
+    })?;
+    Ok(PyTrainedRanker { inner: Arc::new(ranker), unmatched })
+}

@@ -1,0 +1,380 @@
+//! Relevance: clicks, corrected for who examines what.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, Int64Array};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use truerank::counts::Counts;
+use truerank::ids::IdIndex;
+use truerank::propensity::Propensities;
+use truerank::ranker::{LabelForm, Labels, TrainingLabels, Trees};
+use truerank::relevance::{
+    Diagnostics, Estimation, Estimator, PairWeights, PriorKind, Relevance, RelevancePredictor, Shrink, Smoothing,
+    Weight,
+};
+
+use crate::counts::PyCounts;
+use crate::dataset::PyDataset;
+use crate::error::{to_python, value_error};
+use crate::html;
+use crate::ids::{ids_at, ids_to_numpy};
+use crate::json::json_to_python;
+use crate::options::{parsed, with};
+use crate::propensity::PyPropensities;
+use crate::run::{run, run_quiet};
+use crate::table::{PyTable, id_column, table};
+
+/// The relevance weight of every shown document of every query: what a ranker learns from.
+///
+/// Made by `truerank.relevance`, or `read` from a file.
+#[pyclass(name = "Relevance", module = "truerank", frozen)]
+pub struct PyRelevance {
+    pub inner: Arc<Relevance>,
+    source: Option<Source>,
+}
+
+/// What weights were made from, for a closer look.
+struct Source {
+    counts: Arc<Counts>,
+    propensities: Arc<Propensities>,
+    estimation: Estimation,
+}
+
+impl From<Relevance> for PyRelevance {
+    fn from(relevance: Relevance) -> Self {
+        PyRelevance { inner: Arc::new(relevance), source: None }
+    }
+}
+
+/// Turns counts into relevance weights, corrected for who examines what.
+///
+/// `propensities` are `Propensities` or a fitted estimator of `truerank.propensity`. `estimator` is `"naive"`, `"ips-pbm"`,
+/// `"straightforward"`, `"user-aware"` or `"user-aware-smoothed"` (the default), whose strength `beta` is `"auto"`,
+/// `"likelihood"` or a number.
+///
+/// For the user-aware ones, clicks may correct a prior: `prior` is `"none"`, `"mean"` or `"model"` (predicted from the features
+/// in `data` by `prior_model`, `"linear"` or `"mlp"`), toward which weights are pulled by `shrink` (`"none"`, `"auto"` or a number)
+/// and by `clip`, the share of a query's sessions below which exposures are raised to it.
+///
+/// >>> simulation = truerank.simulate(truerank.generate("tiny"), sessions=5000)
+/// >>> weights = truerank.relevance(simulation.counts(), simulation.propensities, estimator="user-aware")
+/// >>> weights.estimator
+/// 'user-aware'
+/// >>> weights.table.columns
+/// ['query', 'doc', 'weight', 'impressions', 'clicks', 'exposure', 'variance']
+#[pyfunction]
+#[pyo3(signature = (counts, propensities, *, estimator=None, beta=None, prior=None, clip=None, shrink=None, data=None,
+    prior_model=None, seed=None, progress=None))]
+#[allow(clippy::too_many_arguments)] // Python's are keywords.
+pub fn relevance<'py>(
+    counts: &Bound<'py, PyCounts>,
+    propensities: &Bound<'py, PyAny>,
+    estimator: Option<&Bound<'py, PyAny>>,
+    beta: Option<&Bound<'py, PyAny>>,
+    prior: Option<&Bound<'py, PyAny>>,
+    clip: Option<f64>,
+    shrink: Option<&Bound<'py, PyAny>>,
+    data: Option<&Bound<'py, PyAny>>,
+    prior_model: Option<&Bound<'py, PyAny>>,
+    seed: Option<u64>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<PyRelevance> {
+    let estimator = parsed::<Estimator>(estimator)?.unwrap_or_default();
+    let estimator = with(estimator, parsed::<Smoothing>(beta)?, Estimator::smoothed_by);
+    let (kind, shrink) =
+        (parsed::<PriorKind>(prior)?.unwrap_or_default(), parsed::<Shrink>(shrink)?.unwrap_or_default());
+    kind.check(clip, shrink).map_err(to_python)?;
+    let data = data.map(PyDataset::training_part).transpose()?;
+    match (kind, &data) {
+        (PriorKind::Model, None) => {
+            return Err(value_error("prior model needs the features of the documents; add data"));
+        }
+        (PriorKind::None | PriorKind::Mean, Some(_)) => return Err(value_error("data is for prior model")),
+        _ => {}
+    }
+    let predictor = with(RelevancePredictor::new(), parsed(prior_model)?, RelevancePredictor::form);
+    let predictor = with(predictor, seed, RelevancePredictor::seed);
+    let (py, counts, propensities) = (counts.py(), counts.get().inner.clone(), PyPropensities::of(propensities)?);
+    let (estimation, found) = run(py, progress, |progress| {
+        let prior = kind.prior(|| match &data {
+            Some(data) => predictor.predict(&*counts, &propensities, data, progress),
+            None => Err(truerank::Error::parameter("prior model needs the features of the documents")),
+        })?;
+        let estimation = Estimation::new(estimator).prior(prior).clip(clip).shrink(shrink);
+        let found = estimation.estimate(&*counts, &propensities)?;
+        Ok((estimation, found))
+    })?;
+    let source = Some(Source { counts, propensities, estimation });
+    Ok(PyRelevance { inner: Arc::new(found), source })
+}
+
+#[pymethods]
+impl PyRelevance {
+    /// Reads a file that `write` or `truerank relevance` wrote.
+    #[staticmethod]
+    fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        run_quiet(py, || Relevance::read(&path)).map(PyRelevance::from)
+    }
+
+    /// Writes them as Parquet.
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        run_quiet(py, || self.inner.write(&path))
+    }
+
+    /// A row per shown document, sorted: query, doc, weight, impressions, clicks, exposure, variance.
+    #[getter]
+    fn table(&self, py: Python<'_>) -> PyResult<PyTable> {
+        let columns = run_quiet(py, || Ok(columns(&self.inner)))?;
+        table("Relevance", columns)
+    }
+
+    /// The weights, in the order of `table`: estimates of the probability that a document is relevant.
+    #[getter]
+    fn weights<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_iter(py, self.inner.weights.iter().map(|weight| weight.weight))
+    }
+
+    /// The name of the estimator.
+    #[getter]
+    fn estimator(&self) -> &str {
+        &self.inner.estimator
+    }
+
+    /// The strength of smoothing, or None.
+    #[getter]
+    fn beta(&self) -> Option<f64> {
+        self.inner.beta
+    }
+
+    /// How strongly weights were pulled toward the prior, or None.
+    #[getter]
+    fn shrink(&self) -> Option<f64> {
+        self.inner.correction.shrink
+    }
+
+    /// The weight of each document of a data set; not a number where it was never shown.
+    fn on<'py>(&self, py: Python<'py>, data: &PyDataset) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let weights = run_quiet(py, || Ok(self.inner.on(&data.inner)))?;
+        Ok(PyArray1::from_vec(py, weights))
+    }
+
+    /// How much the weights depend on few clicks, as `truerank relevance --diagnostics --json` says it.
+    fn diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let source = self.source.as_ref().ok_or_else(|| {
+            value_error("diagnostics look at single clicks, but a file holds weights alone; estimate them anew")
+        })?;
+        let found = run_quiet(py, || Diagnostics::of(&*source.counts, &source.propensities, &source.estimation))?;
+        json_to_python(py, &found.to_json())
+    }
+
+    /// The weights as labels for the training part of `data`, for LightGBM or (`to="xgboost"`) XGBoost.
+    ///
+    /// A label is the weight as it is, for regression, or with `form="steps"` a whole number with `steps` per grade, or with
+    /// `form="gains"` the gain of a grade. The numbers are those that `truerank export` writes.
+    #[pyo3(signature = (data, *, to="lightgbm", form=None, steps=None, max_grade=None, click_noise=None))]
+    fn labels(
+        &self,
+        data: &Bound<'_, PyAny>,
+        to: &str,
+        form: Option<&str>,
+        steps: Option<usize>,
+        max_grade: Option<u8>,
+        click_noise: Option<f64>,
+    ) -> PyResult<PyLabels> {
+        let (py, data) = (data.py(), PyDataset::training_part(data)?);
+        let trees = match to {
+            "lightgbm" => Trees::LightGbm,
+            "xgboost" => Trees::XgBoost,
+            _ => return Err(value_error(format!("to is '{to}', but should be lightgbm or xgboost"))),
+        };
+        let form = form.or(steps.map(|_| "steps"));
+        let form = form.map(|name| LabelForm::named(name, steps, trees).map_err(to_python)).transpose()?;
+        let labels = with(Labels::new(trees), form, Labels::form);
+        let labels = with(labels, max_grade, Labels::max_grade);
+        let labels = with(labels, click_noise, Labels::click_noise);
+        let found = run_quiet(py, || labels.training(&data, &self.inner))?;
+        Ok(PyLabels { inner: found, row_count: data.len() })
+    }
+
+    /// The table as pandas frame.
+    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.table(py)?.to_pandas(py)
+    }
+
+    /// How many documents have a weight, counted for each query anew.
+    fn __len__(&self) -> usize {
+        self.inner.weights.len()
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.inner == other.inner
+    }
+
+    fn __repr__(&self) -> String {
+        let beta = self.inner.beta.map_or(String::new(), |beta| format!(", beta {}", html::number(beta)));
+        let documents = html::count(self.inner.weights.len() as u64, "document", "documents");
+        let queries = html::count(self.inner.queries.len() as u64, "query", "queries");
+        format!("<Relevance: {}{beta}, {documents} of {queries}>", self.inner.estimator)
+    }
+
+    fn _repr_html_(&self) -> String {
+        let weights = &self.inner.weights;
+        let mean = |value: fn(&Weight) -> f64| weights.iter().map(value).sum::<f64>() / weights.len().max(1) as f64;
+        let mut rows = vec![
+            ("estimator", self.inner.estimator.clone()),
+            ("queries", html::thousands(self.inner.queries.len() as u64)),
+            ("documents", html::thousands(weights.len() as u64)),
+            ("mean weight", html::number(mean(|weight| weight.weight))),
+            ("largest weight", html::number(weights.iter().map(|weight| weight.weight).fold(0.0, f64::max))),
+            ("mean standard error", html::number(mean(|weight| weight.variance.sqrt()))),
+        ];
+        rows.extend(self.inner.beta.map(|beta| ("beta", html::number(beta))));
+        rows.extend(self.inner.correction.shrink.map(|shrink| ("shrink", html::number(shrink))));
+        html::facts("Relevance", &rows)
+    }
+
+    fn __reduce__<'py>(this: Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        crate::pickle::reduce(this.into_any())
+    }
+}
+
+fn columns(relevance: &Relevance) -> Vec<(&'static str, ArrayRef)> {
+    let weights = || relevance.weights.iter();
+    let floats = |value: fn(&Weight) -> f64| Arc::new(Float64Array::from_iter_values(weights().map(value))) as ArrayRef;
+    let counts = |value: fn(&Weight) -> u64| {
+        Arc::new(Int64Array::from_iter_values(weights().map(|weight| value(weight) as i64))) as ArrayRef
+    };
+    vec![
+        ("query", id_column(&relevance.queries, weights().map(|weight| weight.query))),
+        ("doc", id_column(&relevance.docs, weights().map(|weight| weight.doc))),
+        ("weight", floats(|weight| weight.weight)),
+        ("impressions", counts(|weight| weight.impressions)),
+        ("clicks", counts(|weight| weight.clicks)),
+        ("exposure", floats(|weight| weight.exposure)),
+        ("variance", floats(|weight| weight.variance)),
+    ]
+}
+
+/// Labels of the documents that were shown, for trainers of trees.
+///
+/// `lightgbm.Dataset(data.features[labels.rows], labels.label, weight=labels.weight, group=labels.group)`, trained with
+/// `labels.params`.
+#[pyclass(name = "Labels", module = "truerank", frozen)]
+pub struct PyLabels {
+    inner: TrainingLabels,
+    row_count: usize,
+}
+
+#[pymethods]
+impl PyLabels {
+    /// The rows of the data set that have a label: those of documents that were shown.
+    #[getter]
+    fn rows<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        PyArray1::from_iter(py, self.inner.rows.iter().map(|&row| row as i64))
+    }
+
+    /// Their labels.
+    #[getter]
+    fn label<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.inner.labels)
+    }
+
+    /// How much each of them is to count, or None where all count alike.
+    #[getter]
+    fn weight<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.inner.weights.as_ref().map(|weights| PyArray1::from_slice(py, weights))
+    }
+
+    /// How many of the rows each query has, for queries with any.
+    #[getter]
+    fn group<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        PyArray1::from_iter(py, self.inner.sizes.iter().map(|&size| size as i64))
+    }
+
+    /// The parameters with which a trainer reads the labels as they are meant.
+    #[getter]
+    fn params<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json_to_python(py, &self.inner.parameters)
+    }
+
+    /// One label per row of the data set, NaN for documents that were never shown.
+    #[getter]
+    fn by_row<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        let mut all = vec![f64::NAN; self.row_count];
+        self.inner.rows.iter().zip(&self.inner.labels).for_each(|(&row, &label)| all[row] = label);
+        PyArray1::from_vec(py, all)
+    }
+
+    fn __len__(&self) -> usize {
+        self.inner.rows.len()
+    }
+
+    fn __repr__(&self) -> String {
+        let summary = &self.inner.summary;
+        let documents = html::count(summary.documents as u64, "document", "documents");
+        format!("<Labels: {documents} of {}>", html::count(summary.queries as u64, "query", "queries"))
+    }
+}
+
+/// How much each pair of documents of each query says that the first is better: what the PRS loss learns from.
+#[pyclass(name = "PairWeights", module = "truerank", frozen)]
+pub struct PyPairWeights {
+    pub inner: Arc<PairWeights>,
+}
+
+impl From<PairWeights> for PyPairWeights {
+    fn from(pairs: PairWeights) -> Self {
+        PyPairWeights { inner: Arc::new(pairs) }
+    }
+}
+
+/// Weighs pairs of a clicked and an unclicked document by propensity ratios, for the PRS loss (Wang et al. 2021).
+///
+/// The counts need `patterns=True`.
+///
+/// >>> simulation = truerank.simulate(truerank.generate("tiny"), sessions=2000)
+/// >>> pairs = truerank.pair_weights(simulation.counts(patterns=True), simulation.propensities)
+/// >>> docs, weights = pairs.of_query(pairs.queries[0])
+/// >>> weights.shape == (len(docs), len(docs))
+/// True
+#[pyfunction]
+pub fn pair_weights(py: Python<'_>, counts: &PyCounts, propensities: &Bound<'_, PyAny>) -> PyResult<PyPairWeights> {
+    let propensities = PyPropensities::of(propensities)?;
+    run_quiet(py, || truerank::relevance::pair_weights(&counts.inner, &propensities)).map(PyPairWeights::from)
+}
+
+#[pymethods]
+impl PyPairWeights {
+    /// The ids of the queries, sorted.
+    #[getter]
+    fn queries<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        ids_to_numpy(py, &self.inner.queries)
+    }
+
+    /// The shown documents of a query, and a matrix: entry (i, j) is the weight of "document i clicked, document j not".
+    fn of_query<'py>(&self, query: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray2<f64>>)> {
+        let (py, name) = (query.py(), query.str()?);
+        let number = IdIndex::new(&self.inner.queries).find(&name.to_cow()?);
+        let found = number.and_then(|number| self.inner.by_query.iter().find(|pairs| pairs.query == number));
+        let pairs = found.ok_or_else(|| PyKeyError::new_err(name.to_string()))?;
+        let weights = PyArray1::from_slice(py, &pairs.weights).reshape([pairs.docs.len(); 2])?;
+        Ok((ids_at(py, &self.inner.docs, pairs.docs.iter().copied())?, weights))
+    }
+
+    /// How many queries there are.
+    fn __len__(&self) -> usize {
+        self.inner.by_query.len()
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.inner == other.inner
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<PairWeights: {}>", html::count(self.inner.by_query.len() as u64, "query", "queries"))
+    }
+}

@@ -1,0 +1,235 @@
+//! Simulated logs: people who differ in what they search and how far down they look.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int8Array, Int32Array, Int64Array};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use truerank::counts::{CountOptions, count_log};
+use truerank::data::Dataset;
+use truerank::experiment::{WorldOptions, production_lists};
+use truerank::files::check_file;
+use truerank::log::{Impression, Log};
+use truerank::ranker::Ranker;
+use truerank::simulate::{ShownLists, Simulation, Simulator, paper_etas, propensities_path};
+
+use crate::arrays::floats_from_python;
+use crate::counts::PyCounts;
+use crate::dataset::PyDataset;
+use crate::error::value_error;
+use crate::html;
+use crate::options::with;
+use crate::propensity::PyPropensities;
+use crate::run::{run, run_quiet};
+use crate::table::{PyTable, id_column, table};
+
+/// A simulated log: what people were shown, what they clicked, and what only a simulation knows.
+///
+/// Nothing is drawn before it is asked for, and the same each time.
+#[pyclass(name = "Simulation", module = "truerank", frozen)]
+pub struct PySimulation {
+    settings: Simulation,
+    data: Arc<Dataset>,
+    lists: Vec<ShownLists>,
+    #[pyo3(get)]
+    /// The true examination probabilities of every user.
+    propensities: Py<PyPropensities>,
+}
+
+/// Simulates a click log on graded data, by the paper's protocol.
+///
+/// Clusters of users have their own depth of looking, `θ(k) = k^-η`, and their own queries; all find the same documents
+/// relevant. `users` is the number of clusters, with the paper's depths (5, 10 or 20), or `etas` says the depth of each. The
+/// training part of `data` is ordered by a production ranker, which learned from `production_share` of the grades, or by
+/// each of `loggers` in turn: rankers, their files, or arrays of scores.
+///
+/// `swap` and `shuffle` are shares of sessions in which rank 1 changes places with another, or the whole list is shuffled.
+/// `length` documents are shown. The rest is as in `truerank simulate`.
+///
+/// >>> data = truerank.generate("tiny")
+/// >>> simulation = truerank.simulate(data, sessions=1000, seed=3)
+/// >>> simulation.propensities
+/// <Propensities: oracle, 10 positions, 10 users>
+/// >>> simulation.log().columns
+/// ['session', 'user', 'query', 'doc', 'position', 'click']
+/// >>> truerank.Counts.from_log(simulation.log()).session_count
+/// 1000
+#[pyfunction]
+#[pyo3(signature = (data, *, sessions=None, users=None, etas=None, users_per_cluster=None, user_noise=None, zipf=None,
+    shared_queries=None, click_noise=None, length=None, swap=None, shuffle=None, loggers=None, production_share=None,
+    max_grade=None, seed=None, progress=None))]
+#[allow(clippy::too_many_arguments)] // Python's are keywords.
+pub fn simulate<'py>(
+    data: &Bound<'py, PyAny>,
+    sessions: Option<u64>,
+    users: Option<usize>,
+    etas: Option<Vec<f64>>,
+    users_per_cluster: Option<usize>,
+    user_noise: Option<f64>,
+    zipf: Option<f64>,
+    shared_queries: Option<bool>,
+    click_noise: Option<f64>,
+    length: Option<usize>,
+    swap: Option<f64>,
+    shuffle: Option<f64>,
+    loggers: Option<Vec<Bound<'py, PyAny>>>,
+    production_share: Option<f64>,
+    max_grade: Option<u8>,
+    seed: Option<u64>,
+    progress: Option<&Bound<'py, PyAny>>,
+) -> PyResult<PySimulation> {
+    let (py, data) = (data.py(), PyDataset::training_part(data)?);
+    let settings = with(Simulation::new(), sessions, Simulation::sessions);
+    let settings = with(settings, clusters(users, etas)?, Simulation::etas);
+    let settings = with(settings, users_per_cluster, Simulation::users_per_cluster);
+    let settings = with(settings, user_noise, Simulation::user_noise);
+    let settings = with(settings, zipf, Simulation::zipf);
+    let settings = with(settings, shared_queries.map(|shared| !shared), Simulation::personal_queries);
+    let settings = with(settings, click_noise, Simulation::click_noise);
+    let settings = with(settings, max_grade, Simulation::max_grade);
+    let settings = with(settings, swap, Simulation::swapped);
+    let settings = with(settings, shuffle, Simulation::shuffled);
+    let settings = with(settings, seed, Simulation::seed);
+    let usual = WorldOptions::default();
+    let (length, share) = (length.unwrap_or(usual.length), production_share.unwrap_or(usual.production_share));
+    let lists = match loggers {
+        Some(loggers) => loggers.iter().map(|logger| lists_of(logger, &data, length)).collect::<PyResult<_>>()?,
+        None => vec![run(py, progress, |progress| production_lists(&data, &settings, share, length, progress))?],
+    };
+    let truth = run_quiet(py, || Ok(settings.clone().prepare(&data, &lists)?.propensities()))?;
+    Ok(PySimulation { settings, data, lists, propensities: Py::new(py, PyPropensities::from(truth))? })
+}
+
+fn clusters(users: Option<usize>, etas: Option<Vec<f64>>) -> PyResult<Option<Vec<f64>>> {
+    match (users, etas) {
+        (Some(_), Some(_)) => Err(value_error("users and etas both say how many clusters there are; give one of them")),
+        (Some(users), None) => {
+            let refuse = || value_error(format!("users is {users}, but the paper has 5, 10 or 20; pass etas"));
+            paper_etas(users).ok_or_else(refuse).map(Some)
+        }
+        (None, etas) => Ok(etas),
+    }
+}
+
+/// The lists of a logger: a ranker, its file, or scores.
+fn lists_of(logger: &Bound<'_, PyAny>, data: &Arc<Dataset>, length: usize) -> PyResult<ShownLists> {
+    let py = logger.py();
+    if logger.is_instance_of::<PyString>() || logger.hasattr("__fspath__")? {
+        let path: PathBuf = logger.extract()?;
+        return run_quiet(py, || ShownLists::top(data, &Ranker::load(&path)?.score(data)?, length));
+    }
+    let scores = match logger.hasattr("predict")? {
+        true => logger.call_method1("predict", (PyDataset { inner: data.clone() },))?,
+        false => logger.clone(),
+    };
+    let scores: Vec<f32> = floats_from_python(&scores, "loggers")?.into_iter().map(|score| score as f32).collect();
+    run_quiet(py, || ShownLists::top(data, &scores, length))
+}
+
+/// Rows of a log, column by column.
+#[derive(Default)]
+struct Rows {
+    session: Vec<i64>,
+    user: Vec<u32>,
+    query: Vec<u32>,
+    doc: Vec<u32>,
+    position: Vec<i32>,
+    click: Vec<i8>,
+}
+
+impl Rows {
+    fn add(&mut self, impressions: &[Impression]) {
+        for impression in impressions {
+            self.session.push(impression.session as i64);
+            self.user.push(impression.user);
+            self.query.push(impression.query);
+            self.doc.push(impression.doc);
+            self.position.push(impression.position as i32);
+            self.click.push(impression.click as i8);
+        }
+    }
+
+    fn columns(self, ids: &Log) -> Vec<(&'static str, ArrayRef)> {
+        vec![
+            ("session", Arc::new(Int64Array::from(self.session))),
+            ("user", id_column(&ids.users, self.user.into_iter())),
+            ("query", id_column(&ids.queries, self.query.into_iter())),
+            ("doc", id_column(&ids.docs, self.doc.into_iter())),
+            ("position", Arc::new(Int32Array::from(self.position))),
+            ("click", Arc::new(Int8Array::from(self.click))),
+        ]
+    }
+}
+
+impl PySimulation {
+    fn simulator(&self) -> truerank::Result<Simulator<'_>> {
+        self.settings.clone().prepare(&self.data, &self.lists)
+    }
+}
+
+#[pymethods]
+impl PySimulation {
+    /// The log as a table: session, user, query, doc, position, click.
+    #[pyo3(signature = (*, progress=None))]
+    fn log(&self, py: Python<'_>, progress: Option<&Bound<'_, PyAny>>) -> PyResult<PyTable> {
+        let columns = run(py, progress, |progress| {
+            let simulator = self.simulator()?;
+            let (ids, mut rows) = (simulator.empty_log(), Rows::default());
+            simulator.for_each_piece(progress, |impressions| {
+                rows.add(impressions);
+                Ok(())
+            })?;
+            Ok(rows.columns(&ids))
+        })?;
+        table("Log", columns)
+    }
+
+    /// Counts of such a log, drawn without sessions: a billion sessions cost what a million do.
+    ///
+    /// They have the distribution of the log's counts, but are not those of `log()`. With `patterns=True`, which have no such
+    /// short way, and only then, they are those of `log()`.
+    #[pyo3(signature = (*, patterns=false))]
+    fn counts(&self, py: Python<'_>, patterns: bool) -> PyResult<PyCounts> {
+        let counts = run_quiet(py, || {
+            let simulator = self.simulator()?;
+            match patterns {
+                true => Ok(count_log(&simulator.log(), &CountOptions::new().patterns(true))?.0),
+                false => simulator.counts(),
+            }
+        });
+        counts.map(PyCounts::from)
+    }
+
+    /// Writes the log (.parquet, .csv or .tsv, text also .gz or .zst), and the true propensities beside it: those of
+    /// `clicks.parquet` go to `clicks.propensities.json`. The bytes are those of `truerank simulate`.
+    #[pyo3(signature = (path, *, progress=None))]
+    fn write(&self, py: Python<'_>, path: PathBuf, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        run(py, progress, |progress| {
+            let (simulator, truth) = (self.simulator()?, propensities_path(&path));
+            check_file(&truth)?;
+            simulator.write_log(&path, progress, |_| {})?;
+            simulator.propensities().write(&truth)
+        })
+    }
+
+    /// γ of each row of the training part: the probability that the document is found relevant once it is examined.
+    #[getter]
+    fn relevance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let relevance = run_quiet(py, || Ok(self.simulator()?.relevance().to_vec()))?;
+        Ok(PyArray1::from_vec(py, relevance))
+    }
+
+    /// The training part: the documents that are shown.
+    #[getter]
+    fn data(&self) -> PyDataset {
+        PyDataset { inner: self.data.clone() }
+    }
+
+    fn __repr__(&self) -> String {
+        let users = self.propensities.get().inner.users.len() as u64;
+        let sessions = html::count(self.settings.session_count(), "session", "sessions");
+        format!("<Simulation: {sessions}, {}>", html::count(users, "user", "users"))
+    }
+}

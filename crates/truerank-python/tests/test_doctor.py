@@ -1,0 +1,118 @@
+"""A log's fitness, and all the way from a log to a ranker."""
+
+import json
+
+import pytest
+
+import truerank
+
+
+@pytest.fixture(scope="module")
+def data():
+    return truerank.generate("tiny", seed=4)
+
+
+@pytest.fixture(scope="module")
+def log(data):
+    return truerank.simulate(data, sessions=4000, seed=4).log()
+
+
+@pytest.fixture(scope="module")
+def diagnosis(data, log):
+    return truerank.doctor(log, data, permutations=99)
+
+
+def test_a_diagnosis(diagnosis):
+    assert diagnosis.is_fit and diagnosis.personalized_bias in (True, False, None)
+    assert {"severity", "text", "help"} == set(diagnosis.findings[0]) if diagnosis.findings else True
+    assert set(diagnosis.recommendation) == {"estimator", "why"}
+    assert "The log is fit to learn from." in str(diagnosis)
+    assert repr(diagnosis).startswith("<Diagnosis: fit to learn from, ")
+    page = diagnosis._repr_html_()
+    assert "<script" not in page and "Is it fit to learn from?" in page
+    assert "<script" in diagnosis.html
+
+
+def test_the_command_line_says_the_same(cli, data, log, diagnosis, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    import pyarrow as arrow
+
+    data.write(tmp_path / "data")
+    pyarrow.write_table(arrow.table(log), tmp_path / "clicks.parquet")
+    text = cli("doctor clicks.parquet --data data --permutations 99 --json")
+    assert truerank.doctor(tmp_path / "clicks.parquet", data, permutations=99).to_dict() == json.loads(text)
+    assert diagnosis.to_dict() == json.loads(text)
+    printed = cli("doctor clicks.parquet --data data --permutations 99")
+    assert str(diagnosis) == printed
+
+
+def test_counts_are_a_log_too(data, log, diagnosis, tmp_path):
+    counts = truerank.Counts.from_log(log)
+    assert truerank.doctor(counts, data, permutations=99).to_dict() == diagnosis.to_dict()
+    counts.write(tmp_path / "counts")
+    by_folder = truerank.doctor(tmp_path / "counts", data.train, permutations=99)
+    assert by_folder.recommendation == diagnosis.recommendation
+    with pytest.raises(ValueError, match="columns is for reading a log, but counts were read already"):
+        truerank.doctor(counts, columns={"user": "client"})
+
+
+def test_a_log_that_is_not_fit():
+    few = {"session": [1, 1], "user": ["u", "u"], "query": ["q", "q"], "doc": ["a", "b"], "position": [1, 2], "click": [1, 0]}
+    found = truerank.doctor(few)
+    assert not found.is_fit and found.findings[0]["severity"] == "problem"
+    with pytest.raises(ValueError, match="no clicks|not fit"):
+        truerank.fit(few)
+
+
+def test_refusals(log):
+    with pytest.raises(ValueError, match="permutations should be at least 1"):
+        truerank.doctor(log, permutations=0)
+    with pytest.raises(TypeError, match="data should be a Dataset or Splits"):
+        truerank.doctor(log, data=[1, 2])
+    with pytest.raises(TypeError, match="log is a int"):
+        truerank.doctor(5)
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        truerank.doctor("nowhere.parquet")
+
+
+def test_all_the_way(cli, data, log, tmp_path):
+    pyarrow = pytest.importorskip("pyarrow.parquet")
+    import pyarrow as arrow
+
+    data.write(tmp_path / "data")
+    pyarrow.write_table(arrow.table(log), tmp_path / "clicks.parquet")
+    text = cli("fit clicks.parquet --data data --model linear --json -o cli")
+    found = truerank.fit(log, data, tmp_path / "python", model="linear")
+    assert found.to_dict() == json.loads(text)
+    for name in ["ranker.safetensors", "propensities.json", "relevance.parquet", "fit.json", "report.html"]:
+        assert (tmp_path / "python" / name).read_bytes() == (tmp_path / "cli" / name).read_bytes(), name
+    assert found.ranker.trained_ == truerank.Ranker.load(tmp_path / "cli/ranker.safetensors").trained_
+
+
+def test_an_outcome(data, log):
+    found = truerank.fit(truerank.Counts.from_log(log), data.train, model="linear-raw", steps=5, held_out=0.3)
+    assert found.ranker.coef_.shape == (20,) and found.diagnosis.is_fit
+    assert found.relevance.estimator == "user-aware-smoothed"
+    assert "linear-raw" in repr(found) and "<script" not in found._repr_html_()
+    swapped = truerank.simulate(data, sessions=4000, swap=0.5, seed=4)
+    without = truerank.fit(swapped.log(), propensities=swapped.propensities)
+    assert without.ranker is None and "no ranker" in repr(without)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"split": "user"}, "split is 'user', but should be query or time"),
+        ({"held_out": 1.5}, "held_out is 1.5, but should be between 0 and 1"),
+        ({"model": "tree"}, "tree"),
+        ({"prior": "model", "shrink": 1}, "features"),
+    ],
+)
+def test_fits_that_are_refused(log, options, message):
+    with pytest.raises(ValueError, match=message):
+        truerank.fit(log, **options)
+
+
+def test_counts_have_no_times(log):
+    with pytest.raises(ValueError, match="counts have no times"):
+        truerank.fit(truerank.Counts.from_log(log), split="time")

@@ -1,0 +1,60 @@
+"""What the documentation tells Python's people to type runs: docs/python.md, the README's ten lines, and the tutorial."""
+
+import re
+
+import nbclient
+import nbformat
+import pytest
+from conftest import ROOT
+
+import truerank
+
+
+def blocks(path):
+    return re.findall(r"```python\n(.*?)```", path.read_text(), re.S)
+
+
+@pytest.mark.filterwarnings("ignore::truerank.PropensityWarning")
+def test_the_guide_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in blocks(ROOT / "docs/python.md"):
+        exec(compile(block, "docs/python.md", "exec"), names)
+    assert names["search"].best_params_.keys() == {"l2"}
+    assert (tmp_path / "results/report.html").exists()
+
+
+def test_the_readmes_lines_run(capsys):
+    """With small data: the full size is run by hand, and is the demo's."""
+    [program] = blocks(ROOT / "README.md")
+    small = program.replace('"small"', '"tiny"').replace("600_000", "20_000").replace("steps=300", "steps=10")
+    assert small.count("tiny") == small.count("20_000") == small.count("steps=10") == 1
+    exec(compile(small, "README.md", "exec"), {})
+    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [name for name, _ in printed] == ["naive", "ips-pbm", "straightforward", "user-aware"]
+    assert all(0.3 < float(value) < 1 for _, value in printed)
+
+
+def test_the_demos_numbers_are_those_of_its_steps(tmp_path):
+    """What the README says of its ten lines, on small data: they print what the experiment finds."""
+    results = truerank.experiment.rq1(preset="tiny", sessions=20_000, seeds=1, model="mlp:16", steps=30)
+    table = next(frame for frame in results.tables.values() if "nDCG@5" in frame.columns)
+    data = truerank.generate("tiny", seed=1)
+    simulation = truerank.simulate(data, sessions=20_000, seed=1)
+    counts = truerank.Counts.from_log(simulation.log())
+    for estimator in ["naive", "ips-pbm", "straightforward", "user-aware"]:
+        weights = truerank.relevance(counts, simulation.propensities, estimator=estimator)
+        ranker = truerank.Ranker("mlp:16", steps=30, patience=10).fit(data.train, weights, validation=data.validation)
+        row = table[table.iloc[:, 0] == estimator].iloc[0]
+        assert truerank.evaluate(data.test, ranker)["nDCG@5"] == pytest.approx(row["nDCG@5"], abs=1e-12)
+
+
+def test_the_tutorial_runs(tmp_path):
+    notebook = nbformat.read(ROOT / "docs/tutorial.ipynb", as_version=4)
+    nbclient.NotebookClient(notebook, timeout=1200, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert not [output for output in outputs if output.output_type == "error"]
+    assert sum("image/png" in output.get("data", {}) for output in outputs) == 4
+    [table] = [output.data["text/plain"] for output in outputs if "grades of people" in output.get("data", {}).get("text/plain", "")]
+    value = {line.rsplit(maxsplit=4)[0].strip(): float(line.split()[-3]) for line in table.splitlines()[1:]}
+    assert value["click-through rate"] < value["truerank"] < value["grades of people"] + 0.01

@@ -1,0 +1,363 @@
+"""Rankers: the command line's bytes, and scikit-learn's manners."""
+
+import json
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import truerank
+
+sklearn = pytest.importorskip("sklearn")
+from sklearn.base import clone  # noqa: E402
+from sklearn.exceptions import NotFittedError  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def data():
+    return truerank.generate("tiny", seed=2)
+
+
+@pytest.fixture(scope="module")
+def clicks(data):
+    return truerank.simulate(data, sessions=5000, seed=2)
+
+
+@pytest.fixture(scope="module")
+def relevance(clicks):
+    return truerank.relevance(clicks.counts(), clicks.propensities, estimator="user-aware")
+
+
+def arrays(data):
+    return np.array(data.features), data.grades.astype(float), data.query
+
+
+# Bytes
+
+
+@pytest.mark.parametrize(
+    "options, parameters",
+    [
+        ("--model linear", {"model": "linear"}),
+        ("--model mlp:8 --steps 20", {"model": "mlp:8", "steps": 20}),
+        (
+            "--model mlp:8,4 --steps 30 --optimizer adam --batch 16 --learning-rate 0.02 --clip 2 --l2 0.001"
+            " --check-every 5 --patience 2 --validation ARP --standardise --seed 7",
+            dict(model="mlp:8,4", steps=30, optimizer="adam", batch=16, learning_rate=0.02, clip=2, l2=0.001)
+            | dict(check_every=5, patience=2, validation_measure="ARP", standardise=True, seed=7),
+        ),
+        ("--model linear-raw --steps 9", {"model": "linear-raw", "steps": 9}),
+    ],
+)
+@pytest.mark.parametrize("source", ["grades", "weights"])
+def test_the_same_bytes_as_the_command_line(cli, data, relevance, tmp_path, options, parameters, source):
+    data.write(tmp_path / "data")
+    relevance.write(tmp_path / "weights.parquet")
+    weights = "--relevance weights.parquet" if source == "weights" else ""
+    cli(f"train data {options} {weights} -o cli.safetensors")
+    ranker = truerank.Ranker(**parameters).fit(data, relevance if source == "weights" else None)
+    ranker.save(tmp_path / "python.safetensors")
+    assert (tmp_path / "python.safetensors").read_bytes() == (tmp_path / "cli.safetensors").read_bytes()
+    assert ranker.trained_.to_bytes() == (tmp_path / "cli.safetensors").read_bytes()
+
+
+def test_the_same_bytes_of_svm_rank(cli, data, tmp_path):
+    data.write(tmp_path / "data")
+    cli("train data --model svm-rank --share 0.2 --cost 0.5 --seed 3 -o cli.st")
+    truerank.Ranker("svm-rank", share=0.2, cost=0.5, seed=3).fit(data.train).save(tmp_path / "python.st")
+    assert (tmp_path / "python.st").read_bytes() == (tmp_path / "cli.st").read_bytes()
+
+
+def test_the_same_bytes_from_click_pairs(cli, data, clicks, tmp_path):
+    data.write(tmp_path / "data")
+    counts = truerank.Counts.from_log(clicks.log(), patterns=True)
+    counts.write(tmp_path / "counts")
+    clicks.propensities.write(tmp_path / "p.json")
+    cli("train data --pairs counts --propensities p.json --model mlp:8 --steps 10 -o cli.st")
+    pairs = truerank.pair_weights(counts, clicks.propensities)
+    ranker = truerank.Ranker("mlp:8", steps=10).fit(data, pairs)
+    ranker.save(tmp_path / "python.st")
+    assert (tmp_path / "python.st").read_bytes() == (tmp_path / "cli.st").read_bytes()
+    assert ranker.record_["notes"] == [["source", "click pairs"]]
+
+
+def test_what_was_learned_from_is_said(data, relevance):
+    source = lambda y: truerank.Ranker("linear").fit(data, y).record_["notes"]
+    assert source(None) == [["source", "human grades"]]
+    assert source(relevance) == [["source", "weights by user-aware"]]
+    assert source(data.train.grades) == [["source", "weights of rows"]]
+
+
+# What is learned from
+
+
+def test_grades_as_an_array_train_the_same_model(data):
+    X, y, query = arrays(data.train)
+    by_array = truerank.Ranker("mlp:8", steps=20).fit(X, y / 4, query=query)
+    by_grades = truerank.Ranker("mlp:8", steps=20).fit(data.train)
+    np.testing.assert_array_equal(by_array.predict(X), by_grades.predict(data.train))
+
+
+def test_rows_that_are_nan_were_not_shown(data):
+    X, y, query = arrays(data.train)
+    shown = np.random.default_rng(1).random(len(y)) < 0.7
+    kept = truerank.Ranker("linear").fit(X[shown], y[shown], query=query[shown])
+    masked = truerank.Ranker("linear").fit(X, np.where(shown, y, np.nan), query=query)
+    np.testing.assert_array_equal(kept.predict(X), masked.predict(X))
+    with pytest.raises(ValueError, match="the weight of row 1 is -1, but weights are finite and at least 0"):
+        truerank.Ranker("linear").fit(X, -np.ones(len(X)), query=query)
+    with pytest.raises(ValueError, match="the weight of row 1 is inf"):
+        truerank.Ranker("linear").fit(X, np.full(len(X), np.inf), query=query)
+
+
+def test_svm_rank_takes_arrays_as_grades(data):
+    X, y, query = arrays(data.train)
+    by_array = truerank.Ranker("svm-rank").fit(X, y, query=query)
+    assert by_array.trained_ == truerank.Ranker("svm-rank").fit(data.train).trained_
+    with pytest.raises(ValueError, match="svm-rank learns from human grades"):
+        truerank.Ranker("svm-rank").fit(data.train, y)
+
+
+def test_validation(data):
+    _, _, query = arrays(data.validation)
+    triple = (np.array(data.validation.features), data.validation.grades, query)
+    by_splits = truerank.Ranker("linear").fit(data)
+    for validation in [data.validation, triple]:
+        assert truerank.Ranker("linear").fit(data.train, validation=validation).trained_ == by_splits.trained_
+    without = truerank.Ranker("linear").fit(data.train)
+    assert by_splits.record_["validation"] is not None and without.record_["validation"] is None
+    with pytest.raises(TypeError, match=r"validation should be a Dataset or a tuple \(X, grade, query\)"):
+        truerank.Ranker("linear").fit(data.train, validation=[1, 2])
+    with pytest.raises(ValueError, match="patience needs validation"):
+        truerank.Ranker("mlp:8", patience=3).fit(data.train)
+
+
+def test_what_is_not_in_the_data_is_counted(data, relevance):
+    few = data.train.select(np.arange(20))
+    ranker = truerank.Ranker("linear").fit(few, relevance)
+    assert ranker.unmatched_[0] > 100
+    assert truerank.Ranker("linear").fit(data.train, relevance).unmatched_ == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"model": "tree"}, "the model is 'tree', but should be linear, mlp"),
+        ({"model": "mlp:0"}, "hidden size"),
+        ({"optimizer": "newton"}, "the optimizer is 'newton', but should be lbfgs"),
+        ({"learning_rate": -1}, "learning rate"),
+        ({"steps": 0}, "steps"),
+        ({"cost": 2}, "share and cost are for svm-rank, but the model is mlp"),
+        ({"model": "svm-rank", "steps": 3}, "svm-rank is solved to a tolerance"),
+        ({"model": "linear-raw", "standardise": True}, "linear-raw scales features on the way"),
+        ({"validation_measure": "accuracy"}, "'accuracy' is not a measure"),
+    ],
+)
+def test_wrong_parameters_are_refused_when_fitted(data, parameters, message):
+    ranker = truerank.Ranker(**parameters)
+    with pytest.raises(ValueError, match=message):
+        ranker.fit(data.train)
+    assert not hasattr(ranker, "trained_")
+
+
+def test_wrong_types_are_refused(data):
+    with pytest.raises(TypeError, match="steps"):
+        truerank.Ranker(steps="many").fit(data.train)
+    with pytest.raises(TypeError, match="y is not a column of numbers"):
+        truerank.Ranker().fit(data.train, ["a"] * len(data.train))
+    with pytest.raises(ValueError, match="query is missing"):
+        truerank.Ranker().fit(np.ones((3, 2)), [1, 0, 1])
+    with pytest.raises(ValueError, match="leave out query"):
+        truerank.Ranker().fit(data.train, query=data.train.query)
+
+
+# Files
+
+
+def test_saving_loading_and_pickling(data, tmp_path):
+    ranker = truerank.Ranker("mlp:8", steps=5).fit(data)
+    ranker.save(tmp_path / "ranker.safetensors")
+    scores = ranker.predict(data.test)
+    for copy in [truerank.Ranker.load(tmp_path / "ranker.safetensors"), pickle.loads(pickle.dumps(ranker))]:
+        np.testing.assert_array_equal(copy.predict(data.test), scores)
+        assert copy.record_ == ranker.record_ and copy.n_features_in_ == 20
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        truerank.Ranker.load(tmp_path / "nowhere")
+    (tmp_path / "bad").write_bytes(b"no ranker")
+    with pytest.raises(ValueError, match="not a whole safetensors file"):
+        truerank.Ranker.load(tmp_path / "bad")
+
+
+def test_exports(cli, data, tmp_path):
+    ranker = truerank.Ranker("linear-raw").fit(data)
+    ranker.save(tmp_path / "ranker.st")
+    ranker.export(tmp_path / "ranker.onnx")
+    ranker.export(tmp_path / "model.json", to="elasticsearch")
+    for name, to in [("cli.onnx", "onnx"), ("cli.json", "elasticsearch --name model")]:
+        cli(f"export ranker.st --to {to} -o {name}")
+    assert (tmp_path / "ranker.onnx").read_bytes() == (tmp_path / "cli.onnx").read_bytes()
+    assert (tmp_path / "model.json").read_bytes() == (tmp_path / "cli.json").read_bytes()
+    with pytest.raises(ValueError, match="to is 'pmml', but should be onnx or elasticsearch"):
+        ranker.export(tmp_path / "x", to="pmml")
+
+
+def test_coefficients_are_the_scores(data):
+    for model in ["linear-raw", "svm-rank"]:
+        ranker = truerank.Ranker(model).fit(data)
+        by_hand = data.test.features.astype(float) @ ranker.coef_ + ranker.intercept_
+        np.testing.assert_allclose(by_hand, ranker.predict(data.test), atol=1e-4)
+    X = data.test.features.astype(float)
+    normalised = (X - X.mean(axis=1, keepdims=True)) / X.std(axis=1, keepdims=True)
+    ranker = truerank.Ranker("linear").fit(data)
+    np.testing.assert_allclose(normalised @ ranker.coef_ + ranker.intercept_, ranker.predict(data.test), atol=1e-2)
+    with pytest.raises(AttributeError, match="are not linear"):
+        truerank.Ranker("mlp:4", steps=2).fit(data).coef_
+
+
+def test_looks(data):
+    ranker = truerank.Ranker("mlp:8", steps=5)
+    assert repr(ranker) == "Ranker(model='mlp:8', steps=5)"
+    assert "Ranker" in ranker._repr_html_()
+    assert "human grades" in ranker.fit(data)._repr_html_()
+    assert repr(ranker.trained_) == "<TrainedRanker: mlp:8 on 20 features>"
+
+
+# scikit-learn's manners
+
+
+def test_importing_truerank_imports_no_scikit_learn():
+    code = "import sys, truerank; assert 'sklearn' not in sys.modules; truerank.Ranker; assert 'sklearn' in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_rankers_work_without_scikit_learn():
+    code = """
+import sys
+sys.modules["sklearn"] = None
+import truerank
+data = truerank.generate("tiny")
+ranker = truerank.Ranker("linear")
+try:
+    ranker.predict(data.test)
+    raise SystemExit("should not be fitted")
+except ValueError as error:
+    assert "not fitted yet" in str(error)
+assert ranker.fit(data) is ranker and ranker.score(data.test) > 0.5
+assert ranker.set_params(steps=3).get_params()["steps"] == 3
+assert repr(ranker) == "Ranker(model='linear', steps=3)"
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_parameters_and_clones(data):
+    ranker = truerank.Ranker("linear", seed=3)
+    before = ranker.get_params()
+    assert before["model"] == "linear" and before["steps"] is None
+    assert ranker.fit(data) is ranker
+    assert ranker.get_params() == before
+    copy = clone(ranker)
+    assert copy.get_params() == before and not hasattr(copy, "trained_")
+    assert copy.fit(data).trained_ == ranker.trained_
+    assert ranker.set_params(model="linear-raw").model == "linear-raw"
+    with pytest.raises(ValueError, match="Invalid parameter 'depth'"):
+        ranker.set_params(depth=3)
+
+
+def test_fitting_again_forgets_the_first_time(data):
+    ranker = truerank.Ranker("mlp:8", steps=5)
+    first = ranker.fit(data).trained_.to_bytes()
+    assert ranker.fit(data).trained_.to_bytes() == first
+    X, y, query = arrays(data.train)
+    ranker.fit(X[:, :5], y, query=query)
+    assert ranker.n_features_in_ == 5 and ranker.predict(X[:, :5]).shape == (len(X),)
+
+
+def test_use_before_fit(data):
+    ranker = truerank.Ranker()
+    for use in [ranker.predict, ranker.score, ranker.save, lambda _: ranker.coef_]:
+        with pytest.raises(NotFittedError, match="This Ranker instance is not fitted yet"):
+            use(data.test)
+
+
+def test_other_features_are_refused(data):
+    pandas = pytest.importorskip("pandas")
+    ranker = truerank.Ranker("linear").fit(data)
+    with pytest.raises(ValueError, match="X has 3 features, but Ranker is expecting 20 features as input"):
+        ranker.predict(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="X has 3 features"):
+        ranker.predict(truerank.Dataset.from_arrays(np.ones((2, 3)), query=[1, 1]))
+    X, y, query = arrays(data.train)
+    frame = pandas.DataFrame(X, columns=[f"f{i}" for i in range(20)])
+    ranker.fit(frame, y, query=query)
+    assert ranker.feature_names_in_.tolist() == list(frame.columns)
+    np.testing.assert_array_equal(ranker.predict(frame), ranker.predict(X))
+    with pytest.raises(ValueError, match="feature names should match"):
+        ranker.predict(frame[frame.columns[::-1]])
+
+
+def test_scores_are_the_mean_ndcg(data):
+    ranker = truerank.Ranker("linear").fit(data)
+    X, y, query = arrays(data.test)
+    expected = truerank.evaluate(data.test, ranker)["nDCG@5"]
+    assert ranker.score(data.test) == ranker.score(X, y, query=query) == ranker.evaluate(data.test)["nDCG@5"] == expected
+
+
+def test_a_grid_search_over_groups(data):
+    from sklearn.model_selection import GridSearchCV, GroupKFold
+
+    X, y, query = arrays(data.train)
+    with sklearn.config_context(enable_metadata_routing=True):
+        ranker = truerank.Ranker("linear-raw").set_fit_request(query=True).set_score_request(query=True)
+        search = GridSearchCV(ranker, {"l2": [0.0, 0.01], "steps": [2, 20]}, cv=GroupKFold(3), error_score="raise")
+        search.fit(X, y, groups=query, query=query)
+    table = search.cv_results_
+    assert len(table["mean_test_score"]) == 4 and 0.4 < search.best_score_ < 1
+    # One fold by hand.
+    train, test = next(GroupKFold(3).split(X, y, query))
+    first = truerank.Ranker("linear-raw", l2=0.0, steps=2).fit(X[train], y[train], query=query[train])
+    assert table["split0_test_score"][0] == first.score(X[test], y[test], query=query[test])
+
+
+class OneQuery(truerank.Ranker):
+    """All rows are one query, so that scikit-learn's checks, which know no queries, can be run."""
+
+    def fit(self, X, y=None):
+        query = None if y is None else np.zeros(len(np.asarray(y)), dtype=int)
+        return super().fit(X, np.ravel(y) if y is not None else None, query=query)
+
+    def score(self, X, y=None):
+        return super().score(X, y, query=np.zeros(len(y), dtype=int))
+
+
+# Checks that do not apply, and why.
+NOT_OURS = {
+    "check_dtype_object": "wants scikit-learn's own words for a dict among the features; ours is a TypeError too",
+    "check_fit2d_1sample": "one document is one list of one, of which there is nothing to learn; it is not an error",
+    "check_dataframe_column_names_consistency": "wants a warning for unnamed columns, which we take as they come",
+    "check_sample_weights_*": "there are no weights of samples beside y itself",
+    "check_classifiers_*, check_regressors_*": "a ranker is neither",
+}
+
+
+def checks():
+    from sklearn.utils import estimator_checks
+
+    names = """
+    check_estimator_cloneable check_estimator_tags_renamed check_valid_tag_types check_estimator_repr
+    check_no_attributes_set_in_init check_parameters_default_constructible check_get_params_invariance
+    check_set_params check_do_not_raise_errors_in_init_or_set_param check_dont_overwrite_attributes
+    check_estimators_overwrite_params check_dict_unchanged check_estimators_fit_returns_self check_fit_score_takes_y
+    check_estimators_pickle check_fit_idempotent check_fit_check_is_fitted check_n_features_in
+    check_n_features_in_after_fitting check_estimators_unfitted check_methods_sample_order_invariance
+    check_methods_subset_invariance check_fit2d_predict1d check_fit1d check_estimators_nan_inf
+    check_complex_data check_estimators_dtypes check_fit2d_1feature check_pipeline_consistency check_readonly_memmap_input
+    check_estimator_sparse_array check_estimator_sparse_matrix check_requires_y_none check_mixin_order
+    """.split()
+    return [(name, getattr(estimator_checks, name)) for name in names if hasattr(estimator_checks, name)]
+
+
+@pytest.mark.parametrize("name, check", checks())
+def test_checks_of_scikit_learn(name, check):
+    check("Ranker", OneQuery("linear-raw", steps=5))

@@ -1,0 +1,158 @@
+"""Relevance: the bytes of the command line, labels as it exports them, and the formula."""
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import truerank
+
+
+@pytest.fixture(scope="module")
+def world(splits, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("relevance")
+    splits.write(folder / "data")
+    data = truerank.read_splits(folder / "data")
+    simulation = truerank.simulate(data, sessions=4000, seed=2)
+    counts = simulation.counts(patterns=True)
+    counts.write(folder / "counts")
+    simulation.propensities.write(folder / "theta.json")
+    return folder, data, counts, simulation.propensities
+
+
+ESTIMATORS = {
+    "default": ({}, ""),
+    "naive": ({"estimator": "naive"}, "--estimator naive"),
+    "ips-pbm": ({"estimator": "ips-pbm"}, "--estimator ips-pbm"),
+    "straightforward": ({"estimator": "straightforward"}, "--estimator straightforward"),
+    "user-aware": ({"estimator": "user-aware", "clip": 0.05}, "--estimator user-aware --clip 0.05"),
+    "likelihood": ({"beta": "likelihood"}, "--beta likelihood"),
+    "number": ({"beta": 0.5, "prior": "mean", "shrink": 2}, "--beta 0.5 --prior mean --shrink 2"),
+    "model": ({"prior": "model", "shrink": "auto", "seed": 4}, "--prior model --shrink auto --seed 4"),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_weights_are_those_of_the_command_line(name, world, command, tmp_path):
+    folder, data, counts, theta = world
+    options, arguments = ESTIMATORS[name]
+    features = {"data": data} if options.get("prior") == "model" else {}
+    with_data = ["--data", folder / "data"] if features else []
+    theirs = tmp_path / "theirs.parquet"
+    printed = command("relevance", folder / "counts", "--propensities", folder / "theta.json", *arguments.split(), *with_data,
+                      "--diagnostics", "--json", "-o", theirs)
+    weights = truerank.relevance(counts, theta, **options, **features)
+    weights.write(tmp_path / "ours.parquet")
+    assert (tmp_path / "ours.parquet").read_bytes() == theirs.read_bytes()
+    assert truerank.Relevance.read(theirs) == weights == pickle.loads(pickle.dumps(weights))
+    [summary] = json.loads(printed)
+    assert weights.diagnostics() == summary["diagnostics"]
+    assert (weights.beta, weights.estimator) == (summary["beta"], summary["estimator"])
+
+
+def test_a_weight_is_clicks_over_exposure(world):
+    _, _, counts, theta = world
+    table = truerank.relevance(counts, theta, estimator="user-aware").to_pandas()
+    cells = counts.to_pandas()
+    place = {user: number for number, user in enumerate(theta.users)}
+    examined = theta.by_user[cells.user.map(place), cells.position - 1]
+    exposure = cells.assign(exposure=cells.impressions * examined).groupby(["query", "doc"]).exposure.sum().to_numpy()
+    np.testing.assert_allclose(table.exposure, exposure)
+    np.testing.assert_allclose(table.weight, table.clicks / exposure)
+
+
+def test_fitted_estimators_are_propensities(world):
+    _, data, counts, _ = world
+    em = truerank.propensity.RegressionEM(resamples=0).fit(counts, data)
+    assert truerank.relevance(counts, em) == truerank.relevance(counts, em.propensities_)
+    with pytest.raises(TypeError, match="or an estimator that was fitted"):
+        truerank.relevance(counts, truerank.propensity.RegressionEM())
+
+
+def test_labels_are_those_that_are_exported(world, command, tmp_path):
+    folder, data, counts, theta = world
+    weights = truerank.relevance(counts, theta)
+    weights.write(tmp_path / "weights.parquet")
+    cases = [({}, ""), ({"form": "steps"}, "--labels steps"), ({"steps": 2, "click_noise": 0.1}, "--labels steps --steps 2 --click-noise 0.1"),
+             ({"to": "xgboost", "form": "gains"}, "--labels gains")]
+    for number, (options, arguments) in enumerate(cases):
+        to, target = options.get("to", "lightgbm"), tmp_path / f"labels{number}"
+        command("export", tmp_path / "weights.parquet", "--to", to, "--data", folder / "data", *arguments.split(), "-o", target)
+        labels = weights.labels(data, **options)
+        exported = [float(line.split(" ")[0]) for line in (target / "train.svm").read_text().splitlines()]
+        assert labels.label.tolist() == exported
+        assert labels.params == json.loads((target / "params.json").read_text())
+        if to == "lightgbm":
+            read = lambda ending: [float(line) for line in (target / f"train.svm.{ending}").read_text().split()]
+            assert labels.group.tolist() == read("query")
+            assert labels.weight.tolist() == read("weight")
+        else:
+            assert labels.weight is None
+
+
+def test_labels_fit_the_rows_of_the_data(world):
+    _, data, counts, theta = world
+    weights = truerank.relevance(counts, theta)
+    labels = weights.labels(data.train)
+    by_row = labels.by_row
+    assert len(by_row) == len(data.train) and np.isnan(by_row).sum() == len(data.train) - len(labels)
+    np.testing.assert_array_equal(by_row[labels.rows], labels.label)
+    table = weights.to_pandas().set_index(["query", "doc"]).weight
+    query, docs = data.train.query, data.train.docs
+    for row in labels.rows[:50]:
+        assert by_row[row] == table[(query[row], docs[row])]
+    assert labels.group.sum() == len(labels.rows)
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"form": "grades"}, "'grades' is not a form of labels"),
+    ({"form": "weights", "steps": 2}, "steps are for labels that are steps"),
+    ({"form": "gains"}, "LightGBM ranks by whole numbers"),
+    ({"to": "catboost"}, "to is 'catboost', but should be lightgbm or xgboost"),
+])
+def test_labels_that_cannot_be_are_refused(world, options, message):
+    _, data, counts, theta = world
+    with pytest.raises(ValueError, match=message):
+        truerank.relevance(counts, theta).labels(data, **options)
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"estimator": "best"}, "'best' is not an estimator; known are naive"),
+    ({"beta": -1}, "beta is '-1'"),
+    ({"prior": "mean"}, "prior mean changes nothing without clip or shrink"),
+    ({"prior": "model", "shrink": "auto"}, "prior model needs the features of the documents; add data"),
+    ({"estimator": "naive", "clip": 0.1}, "but the estimator is naive"),
+    ({"clip": 2.0}, "clip should be above 0 and at most 1"),
+])
+def test_what_cannot_be_is_refused(world, options, message):
+    _, _, counts, theta = world
+    with pytest.raises(ValueError, match=message):
+        truerank.relevance(counts, theta, **options)
+
+
+def test_files_hold_weights_alone(world, tmp_path):
+    _, _, counts, theta = world
+    truerank.relevance(counts, theta).write(tmp_path / "weights.parquet")
+    with pytest.raises(ValueError, match="estimate them anew"):
+        truerank.Relevance.read(tmp_path / "weights.parquet").diagnostics()
+
+
+def test_propensities_reach_as_far_as_the_log(world):
+    _, _, counts, _ = world
+    with pytest.raises(ValueError, match="the propensities end at position 2"):
+        truerank.relevance(counts, truerank.Propensities.from_arrays([1.0, 0.5]))
+
+
+def test_pairs_are_weighed(world):
+    _, _, counts, theta = world
+    pairs = truerank.pair_weights(counts, theta)
+    assert pairs.queries.tolist() == counts.queries.tolist() and len(pairs) == len(pairs.queries)
+    docs, weights = pairs.of_query(counts.queries[0])
+    assert weights.shape == (len(docs), len(docs)) and (np.diag(weights) == 0).all() and (weights >= 0).all()
+    assert set(docs) == set(counts.cells["doc"][counts.cells["query"] == counts.queries[0]])
+    with pytest.raises(KeyError, match="nowhere"):
+        pairs.of_query("nowhere")
+    small = {"session": [1, 1], "user": [1, 1], "query": [1, 1], "doc": [1, 2], "position": [1, 2], "click": [0, 1]}
+    with pytest.raises(ValueError, match="PRS needs click patterns"):
+        truerank.pair_weights(truerank.Counts.from_log(small), theta)
