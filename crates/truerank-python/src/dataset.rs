@@ -1,5 +1,6 @@
 //! Data sets: `truerank.data` in Python.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -149,15 +150,10 @@ impl PyDataset {
             let index = usize::try_from(number).ok().filter(|&index| index < count);
             index.ok_or_else(|| value_error(format!("query number {number} is not from 0 to {}", count as i64 - 1)))
         };
-        let mut numbers = numbers.iter().map(in_range).collect::<PyResult<Vec<usize>>>()?;
-        let given = numbers.len();
-        let mut sorted = numbers.clone();
-        sorted.sort_unstable();
-        sorted.dedup();
-        if sorted.len() < given {
+        let numbers = numbers.iter().map(in_range).collect::<PyResult<Vec<usize>>>()?;
+        if numbers.iter().collect::<HashSet<_>>().len() < numbers.len() {
             return Err(value_error("a query is named twice, but a data set holds each once"));
         }
-        numbers.shrink_to_fit();
         run_quiet(py, || Ok(self.inner.select(&numbers))).map(PyDataset::from)
     }
 
@@ -292,7 +288,7 @@ pub(crate) fn group(of_rows: &Ids) -> PyResult<(Ids, Vec<usize>)> {
 /// A document stands once in its query.
 fn check_docs(data: &Dataset) -> truerank::Result<()> {
     for (query, rows) in data.lists().enumerate() {
-        let mut seen = std::collections::HashSet::with_capacity(rows.len());
+        let mut seen = HashSet::with_capacity(rows.len());
         for row in rows {
             let name = data.docs().name(row);
             if !seen.insert(name.clone()) {

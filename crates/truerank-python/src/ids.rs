@@ -10,7 +10,7 @@ use truerank::ids::Ids;
 pub fn ids_to_numpy<'py>(py: Python<'py>, ids: &Ids) -> PyResult<Bound<'py, PyAny>> {
     match ids {
         Ids::Integers(values) => Ok(PyArray1::from_slice(py, values).into_any()),
-        Ids::Texts(texts) => object_array(py, texts.iter().map(|text| PyString::new(py, text).into_any())),
+        Ids::Texts(texts) => Ok(object_array(py, texts.iter().map(|text| PyString::new(py, text).into_any().unbind()))),
     }
 }
 
@@ -21,15 +21,15 @@ pub fn ids_at<'py>(py: Python<'py>, ids: &Ids, numbers: impl Iterator<Item = u32
             Ok(numbers.map(|number| values[number as usize]).collect::<Vec<_>>().into_pyarray(py).into_any())
         }
         Ids::Texts(texts) => {
-            let objects: Vec<_> = texts.iter().map(|text| PyString::new(py, text).into_any()).collect();
-            object_array(py, numbers.map(|number| objects[number as usize].clone()))
+            let objects: Vec<_> = texts.iter().map(|text| PyString::new(py, text).into_any().unbind()).collect();
+            Ok(object_array(py, numbers.map(|number| objects[number as usize].clone_ref(py))))
         }
     }
 }
 
-fn object_array<'py>(py: Python<'py>, objects: impl Iterator<Item = Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
-    let objects: Vec<Py<PyAny>> = objects.map(Bound::unbind).collect();
-    Ok(PyArray1::from_owned_object_array(py, numpy::ndarray::Array1::from_vec(objects)).into_any())
+/// An array of objects.
+pub fn object_array(py: Python<'_>, objects: impl Iterator<Item = Py<PyAny>>) -> Bound<'_, PyAny> {
+    PyArray1::from_owned_object_array(py, objects.collect()).into_any()
 }
 
 /// Reads ids from an array, a list, a pandas or Polars column: whole numbers or text. `what` names them in errors.

@@ -17,6 +17,7 @@ use truerank::ids::Ids;
 
 use crate::error::value_error;
 use crate::html;
+use crate::ids::object_array;
 use crate::run::run_quiet;
 
 /// The name that Arrow gives to capsules with a stream.
@@ -129,19 +130,15 @@ fn to_numpy<'py>(py: Python<'py>, column: &ArrayRef) -> PyResult<Bound<'py, PyAn
             let texts = column.values().as_string::<i32>();
             let objects: Vec<Py<PyAny>> = texts.iter().map(|text| object(py, text)).collect();
             let rows = column.keys().values().iter().map(|&key| objects[key as usize].clone_ref(py));
-            object_array(py, rows.collect())
+            object_array(py, rows)
         }
-        DataType::Utf8 => object_array(py, column.as_string::<i32>().iter().map(|text| object(py, text)).collect()),
+        DataType::Utf8 => object_array(py, column.as_string::<i32>().iter().map(|text| object(py, text))),
         other => return Err(PyTypeError::new_err(format!("columns of type {other} have no form in NumPy"))),
     })
 }
 
 fn object(py: Python<'_>, text: Option<&str>) -> Py<PyAny> {
     text.map_or_else(|| py.None(), |text| PyString::new(py, text).into_any().unbind())
-}
-
-fn object_array(py: Python<'_>, objects: Vec<Py<PyAny>>) -> Bound<'_, PyAny> {
-    PyArray1::from_owned_object_array(py, numpy::ndarray::Array1::from_vec(objects)).into_any()
 }
 
 /// Record batches of one schema.

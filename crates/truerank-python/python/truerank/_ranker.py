@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -216,7 +217,7 @@ class Ranker(_Base):
 
     def _repr_html_(self):
         if not hasattr(self, "trained_"):
-            return f"<pre>{_escape(repr(self))}</pre>"
+            return f"<pre>{html.escape(repr(self), quote=False)}</pre>"
         return self.trained_._repr_html_()
 
     def _repr_mimebundle_(self, **_):
@@ -323,7 +324,3 @@ def _coefficients(ranker):
     if found is None:
         raise AttributeError(f"scores of {ranker.trained_.form} are not linear, so they have no coefficients")
     return found
-
-
-def _escape(text):
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
