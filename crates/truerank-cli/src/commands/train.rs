@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde_json::json;
 use truerank::counts::Counts;
 use truerank::data::Splits;
@@ -10,7 +11,7 @@ use truerank::evaluate::{Evaluator, Measure};
 use truerank::files::check_file;
 use truerank::propensity::Propensities;
 use truerank::ranker::{LearnFrom, ModelForm, Ranker, RankerTraining, Unmatched};
-use truerank::relevance::{Relevance, pair_weights};
+use truerank::relevance::{PairRatio, Relevance, pair_weights};
 
 use super::common::{DataArguments, together};
 use crate::output::{Table, measure, print, print_json, thousands};
@@ -23,6 +24,13 @@ What it learns from:
   --relevance FILE                  weights that `truerank relevance` wrote
   --pairs COUNTS --propensities P   click patterns of `truerank count --patterns`, by the PRS loss
   neither                           the human grades of the training part
+
+What weighs a pair of a clicked and an unclicked document, --pair-weights:
+  prs           examination of the unclicked over that of the clicked, as published
+  prs-by-score  that of the lower-scored over that of the higher-scored, as in the
+                program behind the paper's table; close to naive clicks
+Where relevant documents are often passed over, prs learns to put last what was
+shown first; docs/results.md tells why.
 
 The parameters with the best validation value are kept; validation uses the
 grades of the vali part.
@@ -37,6 +45,7 @@ Examples:
   truerank train data/ --relevance relevance.parquet -o ranker.safetensors
   truerank train data/ --relevance relevance.parquet --model linear -o linear.safetensors
   truerank train data/ --pairs counts/ --propensities p.json -o prs.safetensors
+  truerank train data/ --pairs counts/ --propensities p.json --pair-weights prs-by-score -o prs.safetensors
   truerank train data/ --model svm-rank --share 0.01 -o production.safetensors")]
 pub struct Train {
     #[command(flatten)]
@@ -53,6 +62,10 @@ pub struct Train {
     /// Examination probabilities, for --pairs
     #[arg(long, value_name = "FILE", requires = "pairs")]
     propensities: Option<PathBuf>,
+
+    /// What weighs a click pair, for --pairs [default: prs]
+    #[arg(long, requires = "pairs", value_parser = PossibleValuesParser::new(PairRatio::NAMES).try_map(|name| name.parse::<PairRatio>()))]
+    pair_weights: Option<PairRatio>,
 
     /// linear, mlp, mlp:SIZE,SIZE,…, linear-raw or svm-rank
     #[arg(long, default_value = "mlp")]
@@ -167,7 +180,8 @@ impl Train {
             return fit(LearnFrom::Relevance(&relevance)).with_context(|| together(path, &self.data.data));
         }
         if let (Some(counts), Some(propensities)) = (&self.pairs, &self.propensities) {
-            let pairs = pair_weights(&Counts::read(counts)?, &Propensities::read(propensities)?)
+            let ratio = self.pair_weights.unwrap_or_default();
+            let pairs = pair_weights(&Counts::read(counts)?, &Propensities::read(propensities)?, ratio)
                 .with_context(|| together(counts, propensities))?;
             return fit(LearnFrom::Pairs(&pairs)).with_context(|| together(counts, &self.data.data));
         }

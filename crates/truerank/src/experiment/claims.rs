@@ -117,7 +117,8 @@ impl Claims<'_> {
         let (log, model) = (self.results.main_log(), &self.models()[0]);
         let of = |method| self.results.on(log, method, Source::Known, model);
         let Some(aware) = of(Method::USER_AWARE) else { return Vec::new() };
-        let baselines = [Method::Production, Method::NAIVE, Method::IPS_PBM, Method::Prs, Method::STRAIGHTFORWARD];
+        let baselines =
+            [Method::Production, Method::NAIVE, Method::IPS_PBM, Method::PRS_BY_SCORE, Method::STRAIGHTFORWARD];
         let above = |method: Method| {
             let other = of(method)?;
             let part = |measure: Measure| Some(Part::ahead(measure.to_string(), aware.test(&other, measure)?));
@@ -180,7 +181,7 @@ impl Claims<'_> {
         [
             above(Method::NAIVE),
             above(Method::IPS_PBM),
-            above(Method::Prs),
+            above(Method::PRS_BY_SCORE),
             converged(Method::USER_AWARE),
             converged(Method::STRAIGHTFORWARD),
             faster(),
@@ -264,7 +265,7 @@ impl Claims<'_> {
 
     fn logged(&self) -> Option<Claim> {
         let of = |method: &Method| self.results.on(LogKind::Logged, *method, Source::EM, &self.models()[0]);
-        let baselines = [Method::NAIVE, Method::IPS_PBM, Method::Prs, Method::STRAIGHTFORWARD];
+        let baselines = [Method::NAIVE, Method::IPS_PBM, Method::PRS_BY_SCORE, Method::STRAIGHTFORWARD];
         let parts = self.ahead_of(of(&Method::USER_AWARE)?, &baselines, of)?;
         let text = "on a log of many users with few sessions user-aware is best".to_string();
         Some(Claim { question: Question::Real, text, against: None, of_the_paper: true, unit: NDCG5_NAME, parts })
@@ -283,7 +284,7 @@ impl Claims<'_> {
     /// The paper's other methods that learn from clicks.
     fn baselines(&self) -> Vec<Method> {
         let sessions = self.results.settings.sessions();
-        let all = [Method::NAIVE, Method::IPS_PBM, Method::Prs, Method::STRAIGHTFORWARD];
+        let all = [Method::NAIVE, Method::IPS_PBM, Method::PRS_BY_SCORE, Method::STRAIGHTFORWARD];
         all.into_iter().filter(|method| Settings::has_run(*method, sessions)).collect()
     }
 }

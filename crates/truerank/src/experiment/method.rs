@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::named::find_named;
-use crate::relevance::{Estimator, Smoothing};
+use crate::relevance::{Estimator, PairRatio, Smoothing};
 use crate::{Error, Result};
 
 /// A row of the tables.
@@ -15,12 +15,16 @@ pub enum Method {
     /// Trained on the grades of the shown documents: what could be reached.
     Ideal,
     /// Trained on click pairs, [`pair_weights`](crate::relevance::pair_weights).
-    Prs,
+    Pairs(PairRatio),
     /// Trained on estimated relevance.
     Estimated(Estimator),
 }
 
 impl Method {
+    /// Click pairs weighted as published.
+    pub const PRS: Method = Method::Pairs(PairRatio::Clicked);
+    /// Click pairs weighted as in the program behind the paper's table: what its numbers and claims are about.
+    pub const PRS_BY_SCORE: Method = Method::Pairs(PairRatio::ByScore);
     /// Clicks taken for relevance.
     pub const NAIVE: Method = Method::Estimated(Estimator::Naive);
     /// Clicks corrected for the average user.
@@ -32,13 +36,14 @@ impl Method {
     /// The same with the users of rare queries smoothed.
     pub const SMOOTHED: Method = Method::Estimated(Estimator::UserAwareSmoothed(Smoothing::LeastError));
 
-    /// The rows of the paper's table, and the smoothed estimator.
-    pub const ALL: [Method; 8] = [
+    /// The rows of the paper's table, with both forms of PRS, and the smoothed estimator.
+    pub const ALL: [Method; 9] = [
         Method::Production,
         Method::Ideal,
         Method::NAIVE,
         Method::IPS_PBM,
-        Method::Prs,
+        Method::PRS,
+        Method::PRS_BY_SCORE,
         Method::STRAIGHTFORWARD,
         Method::USER_AWARE,
         Method::SMOOTHED,
@@ -56,7 +61,7 @@ impl Method {
 
     /// Whether all it knows of examination is that of the population.
     pub fn knows_population_only(self) -> bool {
-        matches!(self, Method::IPS_PBM | Method::Prs)
+        matches!(self, Method::IPS_PBM | Method::Pairs(_))
     }
 }
 
@@ -65,7 +70,7 @@ impl fmt::Display for Method {
         match self {
             Method::Production => f.pad("production"),
             Method::Ideal => f.pad("ideal"),
-            Method::Prs => f.pad("prs"),
+            Method::Pairs(ratio) => ratio.fmt(f),
             Method::Estimated(estimator) => estimator.fmt(f),
         }
     }

@@ -7,6 +7,14 @@ use crate::network::Architecture;
 /// Clicks per position of the simulated log on Baidu-ULTR, which the paper says are close to those of its real log.
 pub const BAIDU_CLICK_RATES: [f64; 10] = [0.423, 0.158, 0.098, 0.075, 0.063, 0.053, 0.048, 0.044, 0.041, 0.039];
 
+/// What the paper calls a method. Its `prs` is [`Method::PRS_BY_SCORE`]: the numbers are those of the program that was run.
+pub fn name(method: Method) -> String {
+    match method {
+        Method::PRS_BY_SCORE => Method::PRS.to_string(),
+        other => other.to_string(),
+    }
+}
+
 /// A row of the paper's main table, on Yahoo! and on Baidu: nDCG and ERR at 1, 3, 5, 10, and the squared error.
 struct MainRow {
     method: Method,
@@ -48,7 +56,7 @@ const MAIN_TABLE: [MainRow; 7] = [
         mse: [Some(0.2212), Some(0.1716)],
     },
     MainRow {
-        method: Method::Prs,
+        method: Method::PRS_BY_SCORE,
         measures: [
             [0.6261, 0.6400, 0.6665, 0.7219, 0.3042, 0.3920, 0.4156, 0.4321],
             [0.4792, 0.5040, 0.5158, 0.5472, 0.1795, 0.2770, 0.3065, 0.3286],
@@ -111,7 +119,7 @@ pub fn by_clusters(method: Method, clusters: usize) -> Option<f64> {
         (Method::Ideal, [0.7125; 3]),
         (Method::NAIVE, [0.6758, 0.6714, 0.6520]),
         (Method::IPS_PBM, [0.6835, 0.6774, 0.6833]),
-        (Method::Prs, [0.6721, 0.6665, 0.6594]),
+        (Method::PRS_BY_SCORE, [0.6721, 0.6665, 0.6594]),
         (Method::STRAIGHTFORWARD, [0.6929, 0.6903, 0.6925]),
         (Method::USER_AWARE, [0.6980, 0.7056, 0.7042]),
     ];
@@ -125,7 +133,7 @@ pub fn with_estimated_examination(method: Method, cpbm: bool, model: &Architectu
         Method::Ideal => [0.7125, 0.7034],
         Method::NAIVE => [0.6714, 0.6693],
         Method::IPS_PBM => [0.6585, 0.6415],
-        Method::Prs => [0.6659, 0.6588],
+        Method::PRS_BY_SCORE => [0.6659, 0.6588],
         Method::STRAIGHTFORWARD => [0.6903, 0.6899],
         Method::USER_AWARE => [0.6998, 0.6927],
         _ => return None,

@@ -84,7 +84,7 @@ impl Settings {
 
     /// Whether a method can learn from a simulated log of so many sessions: pairs of clicks need sessions one by one.
     pub fn has_run(method: Method, sessions: u64) -> bool {
-        method != Method::Prs || Settings::draws_sessions(sessions)
+        !matches!(method, Method::Pairs(_)) || Settings::draws_sessions(sessions)
     }
 }
 

@@ -122,7 +122,7 @@ pub struct TrainingSettings {
 pub struct LearningCurves {
     /// Numbers of sessions. Default: one per training query, 10,000 to 10,000,000, and that of the main table.
     pub sessions: Vec<u64>,
-    /// Who is compared. Default: all that learn from clicks, but prs.
+    /// Who is compared. Default: all that learn from clicks, but those that learn from click pairs.
     #[serde(with = "text::many")]
     pub methods: Vec<Method>,
 }
@@ -210,7 +210,7 @@ impl Default for TrainingSettings {
 
 impl Default for LearningCurves {
     fn default() -> Self {
-        let methods = Method::ALL.into_iter().filter(|method| method.learns_from_clicks() && *method != Method::Prs);
+        let methods = Method::ALL.into_iter().filter(|method| matches!(method, Method::Estimated(_)));
         LearningCurves { sessions: Vec::new(), methods: methods.collect() }
     }
 }
@@ -392,14 +392,14 @@ mod tests {
     #[test]
     fn very_long_logs_have_no_pairs_of_clicks() {
         let long = Settings { sessions: Some(3_000_000), ..Settings::default() }.for_data(&tiny()).unwrap();
-        assert!(long.runs().iter().all(|run| run.method != Method::Prs || run.world == WorldId::Logged));
+        assert!(long.runs().iter().all(|run| !matches!(run.method, Method::Pairs(_)) || run.world == WorldId::Logged));
         let mut settings = Settings::default();
         settings.rq2.sessions = vec![1_000, 3_000_000];
-        settings.rq2.methods = vec![Method::Prs];
+        settings.rq2.methods = vec![Method::PRS_BY_SCORE];
         let sizes: Vec<WorldId> = Question::Rq2
             .runs(&settings)
             .into_iter()
-            .filter(|run| run.method == Method::Prs)
+            .filter(|run| run.method == Method::PRS_BY_SCORE)
             .map(|run| run.world)
             .collect();
         assert!(sizes.iter().all(|world| matches!(world, WorldId::Simulated { sessions: 1_000, .. })));

@@ -32,8 +32,8 @@ impl Training<'_> {
                 let shown = self.shown()?;
                 self.train((&TrainingLists::from_grades(train, self.world.max_grade, Some(&shown))?).into())?
             }
-            Method::Prs => {
-                let pairs = pair_weights(&self.world.counts, propensities()?)?;
+            Method::Pairs(ratio) => {
+                let pairs = pair_weights(&self.world.counts, propensities()?, ratio)?;
                 let (pairs, unmatched) = TrainingPairs::from_pair_weights(train, &pairs)?;
                 left_out = unmatched;
                 self.train((&pairs).into())?

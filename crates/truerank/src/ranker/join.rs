@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{TrainingLists, TrainingPairs};
+use super::{ScoredTrainingPairs, TrainingLists, TrainingPairs};
 use crate::Result;
 use crate::data::{Dataset, RowFinder, nothing_matches};
-use crate::relevance::{PairWeights, Relevance};
+use crate::relevance::{PairRatio, PairWeights, Relevance};
 
 /// What did not find its counterpart when weights met a data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -90,17 +90,21 @@ impl TrainingPairs {
             found.push((query, of_query, kept));
         }
         found.sort_by_key(|(query, _, _)| *query);
-        let mut training =
-            TrainingPairs { ends: Vec::new(), rows: Vec::new(), pair_ends: Vec::new(), pairs: Vec::new() };
+        let mut by_score = (pairs.ratio == PairRatio::ByScore).then(ScoredTrainingPairs::default);
+        let mut training = TrainingPairs::default();
         for (_, of_query, kept) in found.into_iter().filter(|(_, _, kept)| !kept.is_empty()) {
-            let weight = |i: usize, j: usize| of_query.weights[i * of_query.docs.len() + j] as f32;
             training.rows.extend(kept.iter().map(|(row, _)| row));
             training.ends.push(training.rows.len());
-            for &(_, i) in &kept {
-                training.pairs.extend(kept.iter().map(|&(_, j)| weight(i, j)));
-            }
+            let count = of_query.docs.len();
+            let entries = || kept.iter().flat_map(|&(_, i)| kept.iter().map(move |&(_, j)| i * count + j));
+            training.pairs.extend(entries().map(|entry| of_query.weights[entry] as f32));
             training.pair_ends.push(training.pairs.len());
+            if let (Some(training), Some(scored)) = (&mut by_score, &of_query.by_score) {
+                training.if_below.extend(entries().map(|entry| scored.if_below[entry] as f32));
+                training.ideal_dcgs.push(scored.ideal_dcg);
+            }
         }
+        training.by_score = by_score;
         if training.rows.is_empty() {
             Err(nothing_matches(data, &pairs.queries, WEIGHTED, "weights'"))
         } else {
@@ -114,7 +118,7 @@ mod tests {
     use super::*;
     use crate::data::DatasetBuilder;
     use crate::ids::Ids;
-    use crate::relevance::{QueryPairs, Weight};
+    use crate::relevance::{QueryPairs, ScoredPairs, Weight};
 
     /// Queries 7 and 3, with documents 1..=3 and 1..=2.
     fn data() -> Dataset {
@@ -154,17 +158,25 @@ mod tests {
 
     #[test]
     fn pairs_follow_their_rows() {
-        let pairs = PairWeights {
+        let mut pairs = PairWeights {
+            ratio: PairRatio::Clicked,
             queries: Ids::Integers(vec![7]),
             docs: Ids::Integers(vec![1, 2, 8]),
             by_query: vec![QueryPairs {
                 query: 0,
                 docs: vec![0, 1, 2],
                 weights: vec![0.0, 1.0, 2.0, 3.0, 0.0, 4.0, 5.0, 6.0, 0.0],
+                by_score: None,
             }],
         };
         let (training, unmatched) = TrainingPairs::from_pair_weights(&data(), &pairs).unwrap();
         assert_eq!((training.rows, training.pairs), (vec![0, 1], vec![0.0, 1.0, 3.0, 0.0]));
-        assert_eq!((training.pair_ends, unmatched.docs), (vec![4], 1));
+        assert_eq!((training.pair_ends, unmatched.docs, training.by_score), (vec![4], 1, None));
+        let if_below = pairs.by_query[0].weights.iter().map(|weight| 10.0 * weight).collect();
+        pairs.ratio = PairRatio::ByScore;
+        pairs.by_query[0].by_score = Some(ScoredPairs { if_below, ideal_dcg: 1.5 });
+        let (training, _) = TrainingPairs::from_pair_weights(&data(), &pairs).unwrap();
+        let scored = ScoredTrainingPairs { if_below: vec![0.0, 10.0, 30.0, 0.0], ideal_dcgs: vec![1.5] };
+        assert_eq!((training.pairs, training.by_score), (vec![0.0, 1.0, 3.0, 0.0], Some(scored)));
     }
 }

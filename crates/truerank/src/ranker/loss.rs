@@ -41,13 +41,38 @@ pub fn listwise_softmax(scores: &[f32], weights: &[f32], gradient: &mut [f32]) -
 ///
 /// When the lengths do not fit.
 pub fn pairwise_prs(scores: &[f32], pairs: &[f32], gradient: &mut [f32]) -> f64 {
+    pairwise(scores, pairs, pairs, gradient)
+}
+
+/// The pairwise loss of PRS with ratios by score,
+/// `Σ_ij W_ij |1/log2(1+r_i) − 1/log2(1+r_j)| log(1 + e^−(s_i−s_j))` with `W_ij = A_ij` where i ranks above j and `B_ij` where it
+/// ranks below; fills `gradient` with its gradient by the scores.
+///
+/// `if_above` is `A` and `if_below` is `B`, row-major and n × n: how much "i clicked, j not" counts. Ranks `r` follow the
+/// scores, highest first and ties in input order; ranks, and with them the choice of A or B, are constants for the gradient.
+///
+/// # Panics
+///
+/// When the lengths do not fit.
+pub fn pairwise_prs_by_score(scores: &[f32], if_above: &[f32], if_below: &[f32], gradient: &mut [f32]) -> f64 {
+    pairwise(scores, if_above, if_below, gradient)
+}
+
+fn pairwise(scores: &[f32], if_above: &[f32], if_below: &[f32], gradient: &mut [f32]) -> f64 {
     let count = scores.len();
-    assert!(pairs.len() == count * count && gradient.len() == count, "n × n pairs and n gradients for n scores");
+    let fit = if_above.len() == count * count && if_below.len() == count * count && gradient.len() == count;
+    assert!(fit, "n × n pairs and n gradients for n scores");
     let discounts = discounts(scores);
     let mut slopes = vec![0.0_f64; count];
     let mut loss = 0.0;
-    for (i, row) in pairs.chunks_exact(count.max(1)).enumerate() {
-        for (j, &pair) in row.iter().enumerate().filter(|(_, pair)| **pair != 0.0) {
+    let rows = if_above.chunks_exact(count.max(1)).zip(if_below.chunks_exact(count.max(1)));
+    for (i, (above, below)) in rows.enumerate() {
+        for j in 0..count {
+            // Discounts fall from rank to rank, so the larger one is that of the higher rank.
+            let pair = if discounts[i] > discounts[j] { above[j] } else { below[j] };
+            if pair == 0.0 {
+                continue;
+            }
             let weight = f64::from(pair) * (discounts[i] - discounts[j]).abs();
             let (value, slope) = logistic(f64::from(scores[i]) - f64::from(scores[j]));
             loss += weight * value;
@@ -121,6 +146,10 @@ mod tests {
             pairwise_prs(&scores, pairs, &mut gradient);
             let loss = |scores: &[f32]| pairwise_prs(scores, pairs, &mut vec![0.0; scores.len()]);
             prop_assert!(close(&gradient, &differences(&scores, loss)));
+            let if_below: Vec<f32> = pairs.iter().map(|pair| 1.0 - pair).collect();
+            pairwise_prs_by_score(&scores, pairs, &if_below, &mut gradient);
+            let loss = |scores: &[f32]| pairwise_prs_by_score(scores, pairs, &if_below, &mut vec![0.0; scores.len()]);
+            prop_assert!(close(&gradient, &differences(&scores, loss)));
         }
     }
 
@@ -132,6 +161,24 @@ mod tests {
         let swap = 1.0 - 1.0 / 3.0_f64.log2();
         assert!((loss - 0.5 * swap * (1.0 + 1.0_f64.exp()).ln()).abs() < 1e-12);
         assert!(gradient[0] > 0.0 && gradient[1] == -gradient[0]);
+    }
+
+    #[test]
+    fn scores_choose_the_weight_of_a_pair() {
+        let mut gradient = [0.0; 2];
+        let (if_above, if_below) = ([0.0, 0.5, 0.25, 0.0], [0.0, 2.0, 4.0, 0.0]);
+        let swap = 1.0 - 1.0 / 3.0_f64.log2();
+        let [right, wrong] = [-1.0_f64, 1.0].map(|x| (1.0 + x.exp()).ln());
+        for (scores, expected) in [
+            // Item 0 ranks first: "0 clicked" is in order, "1 clicked" is not.
+            ([2.0, 1.0], swap * (0.5 * right + 4.0 * wrong)),
+            ([1.0, 2.0], swap * (2.0 * wrong + 0.25 * right)),
+            // A tie is ranked in input order.
+            ([1.0, 1.0], swap * (0.5 + 4.0) * 2.0_f64.ln()),
+        ] {
+            let loss = pairwise_prs_by_score(&scores, &if_above, &if_below, &mut gradient);
+            assert!((loss - expected).abs() < 1e-12, "{scores:?}: {loss} and {expected}");
+        }
     }
 
     #[test]

@@ -30,10 +30,10 @@ pub use export::{LabelForm, LabelSummary, Labels, TrainingLabels, Trees, is_labe
 pub use join::Unmatched;
 pub use labelled::labelled_share;
 pub use linear_raw::LinearRaw;
-pub use loss::{listwise_softmax, pairwise_prs};
+pub use loss::{listwise_softmax, pairwise_prs, pairwise_prs_by_score};
 pub use scale::scales_differ;
 pub use svm_rank::SvmRank;
-pub use targets::{Targets, TrainingLists, TrainingPairs};
+pub use targets::{ScoredTrainingPairs, Targets, TrainingLists, TrainingPairs};
 pub use trainer::{Method, ScoreMeasure, Trainer, Validation};
 pub use training::{LearnFrom, ModelForm, RankerTraining};
 

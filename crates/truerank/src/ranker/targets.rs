@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::loss::{listwise_softmax, pairwise_prs};
+use super::loss::{listwise_softmax, pairwise_prs, pairwise_prs_by_score};
 use crate::data::Dataset;
 use crate::{Error, Result};
 
@@ -79,6 +79,8 @@ impl TrainingLists {
 /// List number `q` is `ends[q − 1]..ends[q]` of `rows`. Its pair weights are `pair_ends[q − 1]..pair_ends[q]` of `pairs`: a
 /// row-major n × n matrix for n rows, whose entry `(i, j)` says how much "row i clicked, row j not" counts, summed over
 /// sessions and with propensity ratio and 1/IDCG in it. Lists whose pairs are all 0 are skipped in training and counted.
+///
+/// A batch is divided by the sum of its weights; with `by_score`, by the sum of its ideal DCGs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TrainingPairs {
     /// Where each list's rows end.
@@ -87,8 +89,19 @@ pub struct TrainingPairs {
     pub rows: Vec<u32>,
     /// Where each list's pairs end.
     pub pair_ends: Vec<usize>,
-    /// The weights of the pairs: finite and at least 0.
+    /// The weights of the pairs: finite and at least 0. With `by_score`, the weight while row i is scored above row j.
     pub pairs: Vec<f32>,
+    /// Where weights depend on the current scores: what they are for the other order.
+    pub by_score: Option<ScoredTrainingPairs>,
+}
+
+/// What [`TrainingPairs`] need beside `pairs` for [`PairRatio::ByScore`](crate::relevance::PairRatio::ByScore).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ScoredTrainingPairs {
+    /// As `pairs`, while row i is scored below row j.
+    pub if_below: Vec<f32>,
+    /// For each list, the mean ideal DCG of the clicks of a session.
+    pub ideal_dcgs: Vec<f64>,
 }
 
 /// Either form of training data.
@@ -117,6 +130,7 @@ impl<'a> Targets<'a> {
     pub fn loss_name(&self) -> &'static str {
         match self {
             Targets::Lists(_) => "listwise softmax",
+            Targets::Pairs(TrainingPairs { by_score: Some(_), .. }) => "pairwise PRS by score",
             Targets::Pairs(_) => "pairwise PRS",
         }
     }
@@ -137,7 +151,7 @@ impl<'a> Targets<'a> {
         if let Targets::Pairs(pairs) = self {
             check_pairs(pairs)?;
         }
-        match self.weights().iter().find(|weight| !(weight.is_finite() && **weight >= 0.0)) {
+        match self.weights().find(|weight| !(weight.is_finite() && *weight >= 0.0)) {
             Some(weight) => Err(Error::parameter(format!(
                 "training weights should be finite and at least 0, but one is {weight}; clip the estimates"
             ))),
@@ -160,11 +174,12 @@ impl<'a> Targets<'a> {
         }
     }
 
-    fn weights(&self) -> &'a [f32] {
-        match self {
-            Targets::Lists(lists) => &lists.weights,
-            Targets::Pairs(pairs) => &pairs.pairs,
-        }
+    fn weights(&self) -> impl Iterator<Item = f32> + 'a {
+        let (weights, others): (&[f32], &[f32]) = match self {
+            Targets::Lists(lists) => (&lists.weights, &[]),
+            Targets::Pairs(pairs) => (&pairs.pairs, pairs.by_score.as_ref().map_or(&[], |scored| &scored.if_below)),
+        };
+        weights.iter().chain(others).copied()
     }
 
     /// The rows of list number `list`.
@@ -184,8 +199,11 @@ impl<'a> Targets<'a> {
         }
     }
 
-    /// The sum of list number `list`'s weights.
+    /// What list number `list` adds to the number by which its batch is divided.
     pub(super) fn total_of(&self, list: usize) -> f64 {
+        if let Targets::Pairs(TrainingPairs { by_score: Some(scored), .. }) = self {
+            return scored.ideal_dcgs[list];
+        }
         self.weights_of(list).iter().map(|&weight| f64::from(weight)).sum()
     }
 
@@ -215,7 +233,13 @@ impl<'a> Targets<'a> {
     pub(super) fn loss(&self, list: usize, scores: &[f32], gradient: &mut [f32]) -> f64 {
         match self {
             Targets::Lists(_) => listwise_softmax(scores, self.weights_of(list), gradient),
-            Targets::Pairs(_) => pairwise_prs(scores, self.weights_of(list), gradient),
+            Targets::Pairs(pairs) => match &pairs.by_score {
+                Some(scored) => {
+                    let if_below = &scored.if_below[range(&pairs.pair_ends, list)];
+                    pairwise_prs_by_score(scores, self.weights_of(list), if_below, gradient)
+                }
+                None => pairwise_prs(scores, self.weights_of(list), gradient),
+            },
         }
     }
 }
@@ -260,7 +284,26 @@ fn check_pairs(training: &TrainingPairs) -> Result<()> {
             )));
         }
     }
-    Ok(())
+    training.by_score.as_ref().map_or(Ok(()), |scored| check_scored(scored, training))
+}
+
+fn check_scored(scored: &ScoredTrainingPairs, training: &TrainingPairs) -> Result<()> {
+    let (found, expected) = (scored.if_below.len(), training.pairs.len());
+    if found != expected {
+        return Err(Error::parameter(format!(
+            "training pairs by score should have {expected} weights for either order, but have {found} for the second"
+        )));
+    }
+    let (found, expected) = (scored.ideal_dcgs.len(), training.ends.len());
+    if found != expected {
+        return Err(Error::parameter(format!(
+            "training pairs by score should have one ideal DCG per list, but have {found} for {expected} lists"
+        )));
+    }
+    match scored.ideal_dcgs.iter().find(|dcg| !(dcg.is_finite() && **dcg >= 0.0)) {
+        Some(dcg) => Err(Error::parameter(format!("ideal DCGs should be finite and at least 0, but one is {dcg}"))),
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -311,9 +354,25 @@ mod tests {
             spoil(&mut lists);
             assert!(Targets::Lists(&lists).check(&data()).is_err(), "{lists:?}");
         }
-        let mut pairs =
-            TrainingPairs { ends: vec![2, 3], rows: vec![0, 1, 3], pair_ends: vec![4, 5], pairs: vec![0.0; 5] };
+        let mut pairs = TrainingPairs {
+            ends: vec![2, 3],
+            rows: vec![0, 1, 3],
+            pair_ends: vec![4, 5],
+            pairs: vec![0.0; 5],
+            by_score: None,
+        };
         assert!(Targets::Pairs(&pairs).check(&data()).is_ok());
+        for (if_below, ideal_dcgs, good) in [
+            (vec![0.5; 5], vec![1.0, 0.0], true),
+            (vec![0.5; 4], vec![1.0, 0.0], false),
+            (vec![f32::INFINITY; 5], vec![1.0, 0.0], false),
+            (vec![0.5; 5], vec![1.0], false),
+            (vec![0.5; 5], vec![1.0, f64::NAN], false),
+        ] {
+            let by_score = Some(ScoredTrainingPairs { if_below, ideal_dcgs });
+            let scored = TrainingPairs { by_score, ..pairs.clone() };
+            assert_eq!(Targets::Pairs(&scored).check(&data()).is_ok(), good, "{scored:?}");
+        }
         assert!(Targets::Pairs(&pairs).active().is_empty());
         pairs.pair_ends = vec![3, 5];
         let error = Targets::Pairs(&pairs).check(&data()).unwrap_err();

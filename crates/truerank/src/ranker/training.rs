@@ -68,7 +68,7 @@ impl fmt::Display for LearnFrom<'_> {
             LearnFrom::Grades => f.pad("human grades"),
             LearnFrom::Weights(_) => f.pad("weights of rows"),
             LearnFrom::Relevance(relevance) => write!(f, "weights by {}", relevance.estimator),
-            LearnFrom::Pairs(_) => f.pad("click pairs"),
+            LearnFrom::Pairs(pairs) => write!(f, "click pairs by {}", pairs.ratio),
         }
     }
 }

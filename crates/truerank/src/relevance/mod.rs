@@ -31,7 +31,7 @@ pub use estimator::{Estimator, Smoothing};
 pub use expected::{ExpectedError, expected_errors};
 pub use exposures::Exposures;
 pub use model::{Clipped, Correction, Relevance, Weight};
-pub use pairs::{PairWeights, QueryPairs, pair_weights};
+pub use pairs::{PairRatio, PairWeights, QueryPairs, ScoredPairs, pair_weights};
 pub use predict::{RelevancePredictor, calibrate};
 pub use prior::{PredictedRelevance, Prior, PriorKind, Shrink};
 pub use smoothing::{least_error_beta, likelihood_beta};

@@ -16,8 +16,9 @@ pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
     if blocks.is_empty() {
         return None;
     }
-    if !results.settings.rq2.methods.contains(&Method::Prs) {
-        blocks.push(Block::Text("prs is not among these methods; `rq2.methods` in the settings can add it.".into()));
+    if !results.settings.rq2.methods.contains(&Method::PRS_BY_SCORE) {
+        let text = "prs and prs-by-score are not among these methods; `rq2.methods` in the settings can add them.";
+        blocks.push(Block::Text(text.into()));
     }
     blocks.extend(comparisons(claims));
     Some(Section {

@@ -65,7 +65,7 @@ fn methods_table(results: &Results) -> Option<Table> {
         rows,
         notes: vec![
             MARKS.into(),
-            "ips-pbm and prs use standard Regression-EM, the others the personalized one; cpbm corrects each click by its \
+            "ips-pbm, prs and prs-by-score use standard Regression-EM, the others the personalized one; cpbm corrects each click by its \
              own user with examination from a second log, in which half of the lists were shuffled."
                 .into(),
             THEIRS.into(),

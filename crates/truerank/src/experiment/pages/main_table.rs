@@ -61,7 +61,7 @@ fn answers(results: &Results, model: &Architecture, aware: &Group<'_>, claims: &
 /// nDCG@5 of every method with its interval over seeds.
 fn intervals(results: &Results, model: &Architecture) -> Option<Figure> {
     // prs is far off, and would squeeze the others together.
-    let methods = Method::ALL.into_iter().filter(|method| *method != Method::Prs);
+    let methods = Method::ALL.into_iter().filter(|method| *method != Method::PRS);
     let dots: Vec<Dot> = methods.filter_map(|method| Some(dot(method, &main_group(results, method, model)?))).collect();
     let caption = "nDCG@5 with 95 % intervals over seeds; prs is in the table.".to_string();
     let chart = Chart::Dots(Dots { axis: Axis::new("nDCG@5", Format::Measure), rows: dots });
@@ -131,14 +131,18 @@ fn paper_table(data: PaperData) -> Table {
         let mut cells: Vec<Cell> =
             Measure::paper().into_iter().map(|measure| paper_cell(paper::main_table(data, method, measure))).collect();
         cells.push(paper_cell(paper::main_mse(data, method)));
-        method_row(method.to_string(), method, cells)
+        method_row(paper::name(method), method, cells)
     };
     Table {
         name: "rq1-paper".into(),
         caption: format!("What the paper reports on {}: MLP rankers, 1,000,000 sessions.", data.name()),
         label: "method".into(),
         columns: measures.chain([Column::new("MSE", Format::Measure).paper()]).collect(),
-        rows: Method::ALL.into_iter().filter(|method| *method != Method::SMOOTHED).map(row).collect(),
+        rows: Method::ALL
+            .into_iter()
+            .filter(|&method| paper::main_table(data, method, NDCG5).is_some())
+            .map(row)
+            .collect(),
         notes: vec!["Theirs, on other data than ours.".into()],
     }
 }

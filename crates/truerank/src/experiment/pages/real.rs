@@ -32,7 +32,7 @@ pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
         notes,
     };
     // prs is far off, and would squeeze the others together.
-    let shown = Method::ALL.into_iter().filter(|method| *method != Method::Prs);
+    let shown = Method::ALL.into_iter().filter(|method| *method != Method::PRS);
     let dots = shown.filter_map(|method| Some(dot(method, &of(method)?))).collect();
     let dots = Dots { axis: Axis::new("nDCG@5", Format::Measure), rows: dots };
     let caption = "nDCG@5 with 95 % intervals over runs; prs is in the table.".to_string();
