@@ -617,6 +617,14 @@ fn wrong_options_of_propensity() {
             ("propensity moving --method cpbm --clusters 2 -o OUT.json", &["--clusters is for --method em"]),
             ("propensity moving --method cpbm --grouping k-means -o OUT.json", &["--grouping is for --method em"]),
             ("propensity moving --user-features text-users.csv -o OUT.json", &["--user-features is for --method cpbm"]),
+            (
+                "propensity moving --weighting documents -o OUT.json",
+                &["--weighting is for --method harvesting or cpbm, but the method is em"],
+            ),
+            (
+                "propensity moving --method harvesting --weighting alike -o OUT.json",
+                &["--weighting", "alike", "documents", "overlap"],
+            ),
             ("propensity moving --ranker OUT.st -o OUT.json", &["--ranker is for --method dla"]),
             ("propensity moving --model linear -o OUT.json", &["--model is for --method dla"]),
             (

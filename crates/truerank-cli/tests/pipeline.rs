@@ -110,8 +110,17 @@ fn a_program_can_read_every_summary() {
     assert!((mean - evaluated["measures"][0]["mean"].as_f64().unwrap()).abs() < 1e-12);
 }
 
-const METHODS: [&str; 8] =
-    ["production", "ideal", "naive", "ips-pbm", "prs", "straightforward", "user-aware", "user-aware-smoothed"];
+const METHODS: [&str; 9] = [
+    "production",
+    "ideal",
+    "naive",
+    "ips-pbm",
+    "prs",
+    "prs-by-score",
+    "straightforward",
+    "user-aware",
+    "user-aware-smoothed",
+];
 
 #[test]
 fn the_demo_compares_all_methods() {
@@ -167,6 +176,8 @@ fn rankers_learn_from_pairs_and_from_grades_and_meet() {
     let sandbox = up_to_counts();
     let pairs = "train data --pairs counts --propensities clicks.propensities.json --model linear --steps 10 -o prs.st";
     insta::assert_snapshot!("train_pairs", hide_training(&sandbox.run(pairs)));
+    let by_score = sandbox.run(&pairs.replace("prs.st", "by-score.st --pair-weights prs-by-score"));
+    insta::assert_snapshot!("train_pairs_by_score", hide_training(&by_score));
     insta::assert_snapshot!("train_svm", hide_training(&sandbox.run("train data --model svm-rank -o svm.st")));
     sandbox.run("train data --model mlp:8 --steps 5 --optimizer adam -o grades.st");
     let against = sandbox.run("evaluate data/test.txt --ranker svm.st --against prs.st");

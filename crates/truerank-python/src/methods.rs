@@ -9,7 +9,7 @@ use truerank::data::Dataset;
 use truerank::network::Architecture;
 use truerank::propensity::{
     Contexts, Cpbm, Grouping, InterventionHarvesting, RegressionEm, RelevanceForm, ShrinkUsers, SwapExperiment,
-    UserChoice, UserPbm,
+    UserChoice, UserPbm, Weighting,
 };
 use truerank::ranker::Dla;
 
@@ -82,18 +82,20 @@ pub fn _swap_experiment(
 
 /// Documents that were shown at several positions, however that came.
 #[pyfunction]
-#[pyo3(signature = (counts, *, per_user, iterations, tolerance, resamples, seed))]
+#[pyo3(signature = (counts, *, per_user, weighting, iterations, tolerance, resamples, seed))]
 #[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn _intervention_harvesting(
     py: Python<'_>,
     counts: &PyCounts,
     per_user: Option<bool>,
+    weighting: Option<&Bound<'_, PyAny>>,
     iterations: Option<usize>,
     tolerance: Option<f64>,
     resamples: Option<usize>,
     seed: Option<u64>,
 ) -> PyResult<PyPropensities> {
     let harvesting = with(InterventionHarvesting::new(), per_user, InterventionHarvesting::per_user);
+    let harvesting = with(harvesting, parsed::<Weighting>(weighting)?, InterventionHarvesting::weighting);
     let harvesting = with(harvesting, iterations, InterventionHarvesting::iterations);
     let harvesting = with(harvesting, tolerance, InterventionHarvesting::tolerance);
     let harvesting = with(harvesting, resamples, InterventionHarvesting::resamples);
@@ -103,12 +105,13 @@ pub fn _intervention_harvesting(
 
 /// The contextual position-based model.
 #[pyfunction]
-#[pyo3(signature = (counts, *, user_features, iterations, tolerance, resamples, seed, progress))]
+#[pyo3(signature = (counts, *, user_features, weighting, iterations, tolerance, resamples, seed, progress))]
 #[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn _cpbm<'py>(
     py: Python<'py>,
     counts: &PyCounts,
     user_features: Option<&Bound<'py, PyAny>>,
+    weighting: Option<&Bound<'py, PyAny>>,
     iterations: Option<usize>,
     tolerance: Option<f64>,
     resamples: Option<usize>,
@@ -116,6 +119,7 @@ pub fn _cpbm<'py>(
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<PyPropensities> {
     let cpbm = with(Cpbm::new(), user_features.map(contexts).transpose()?, Cpbm::contexts);
+    let cpbm = with(cpbm, parsed::<Weighting>(weighting)?, Cpbm::weighting);
     let cpbm = with(cpbm, iterations, Cpbm::iterations);
     let cpbm = with(cpbm, tolerance, Cpbm::tolerance);
     let cpbm = with(cpbm, resamples, Cpbm::resamples);

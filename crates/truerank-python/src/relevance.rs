@@ -13,8 +13,8 @@ use truerank::ids::IdIndex;
 use truerank::propensity::Propensities;
 use truerank::ranker::{LabelForm, Labels, TrainingLabels, Trees};
 use truerank::relevance::{
-    Diagnostics, Estimation, Estimator, PairWeights, PriorKind, Relevance, RelevancePredictor, Shrink, Smoothing,
-    Weight,
+    Diagnostics, Estimation, Estimator, PairRatio, PairWeights, PriorKind, Relevance, RelevancePredictor, Shrink,
+    Smoothing, Weight,
 };
 
 use crate::counts::PyCounts;
@@ -334,7 +334,8 @@ impl From<PairWeights> for PyPairWeights {
 
 /// Weighs pairs of a clicked and an unclicked document by propensity ratios, for the PRS loss (Wang et al. 2021).
 ///
-/// The counts need `patterns=True`.
+/// The counts need `patterns=True`. `ratio` is `"prs"` (the default), as published: examination of the unclicked document over that
+/// of the clicked one; or `"prs-by-score"`: that of the lower-scored over that of the higher-scored, while a ranker learns.
 ///
 /// >>> simulation = truerank.simulate(truerank.generate("tiny"), sessions=2000)
 /// >>> pairs = truerank.pair_weights(simulation.counts(patterns=True), simulation.propensities)
@@ -342,13 +343,26 @@ impl From<PairWeights> for PyPairWeights {
 /// >>> weights.shape == (len(docs), len(docs))
 /// True
 #[pyfunction]
-pub fn pair_weights(py: Python<'_>, counts: &PyCounts, propensities: &Bound<'_, PyAny>) -> PyResult<PyPairWeights> {
+#[pyo3(signature = (counts, propensities, ratio=None))]
+pub fn pair_weights(
+    py: Python<'_>,
+    counts: &PyCounts,
+    propensities: &Bound<'_, PyAny>,
+    ratio: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyPairWeights> {
     let propensities = PyPropensities::of(propensities)?;
-    run_quiet(py, || truerank::relevance::pair_weights(&counts.inner, &propensities)).map(PyPairWeights::from)
+    let ratio = parsed::<PairRatio>(ratio)?.unwrap_or_default();
+    run_quiet(py, || truerank::relevance::pair_weights(&counts.inner, &propensities, ratio)).map(PyPairWeights::from)
 }
 
 #[pymethods]
 impl PyPairWeights {
+    /// What weighs a pair: `"prs"` or `"prs-by-score"`.
+    #[getter]
+    fn ratio(&self) -> String {
+        self.inner.ratio.to_string()
+    }
+
     /// The ids of the queries, sorted.
     #[getter]
     fn queries<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -356,12 +370,23 @@ impl PyPairWeights {
     }
 
     /// The shown documents of a query, and a matrix: entry (i, j) is the weight of "document i clicked, document j not".
-    fn of_query<'py>(&self, query: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray2<f64>>)> {
+    ///
+    /// By score that is the weight while i is scored above j, or with `scored_below=True` while it is scored below.
+    #[pyo3(signature = (query, *, scored_below=false))]
+    fn of_query<'py>(
+        &self,
+        query: &Bound<'py, PyAny>,
+        scored_below: bool,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyArray2<f64>>)> {
         let (py, name) = (query.py(), query.str()?);
         let number = IdIndex::new(&self.inner.queries).find(&name.to_cow()?);
         let found = number.and_then(|number| self.inner.by_query.iter().find(|pairs| pairs.query == number));
         let pairs = found.ok_or_else(|| PyKeyError::new_err(name.to_string()))?;
-        let weights = PyArray1::from_slice(py, &pairs.weights).reshape([pairs.docs.len(); 2])?;
+        let weights = match &pairs.by_score {
+            Some(scored) if scored_below => &scored.if_below,
+            _ => &pairs.weights,
+        };
+        let weights = PyArray1::from_slice(py, weights).reshape([pairs.docs.len(); 2])?;
         Ok((ids_at(py, &self.inner.docs, pairs.docs.iter().copied())?, weights))
     }
 

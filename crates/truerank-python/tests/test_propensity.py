@@ -44,7 +44,17 @@ METHODS = {
     "swap": (propensity.SwapExperiment(), False, "--method swap"),
     "swap per user": (propensity.SwapExperiment(per_user=True, resamples=5), False, "--method swap --per-user --resamples 5"),
     "harvesting": (propensity.InterventionHarvesting(resamples=5), False, "--method harvesting --resamples 5"),
+    "harvesting by documents": (
+        propensity.InterventionHarvesting(weighting="documents", resamples=5),
+        False,
+        "--method harvesting --weighting documents --resamples 5",
+    ),
     "cpbm": (propensity.CPBM(iterations=20), False, "--method cpbm --iterations 20"),
+    "cpbm by documents": (
+        propensity.CPBM(weighting="documents", iterations=20),
+        False,
+        "--method cpbm --weighting documents --iterations 20",
+    ),
     "user-pbm": (propensity.UserPBM(iterations=2), True, "--method user-pbm --iterations 2"),
     "user-pbm per user": (propensity.UserPBM(per_user=True, iterations=2), True, "--method user-pbm --per-user --iterations 2"),
     "dla": (propensity.DLA(iterations=20), True, "--method dla --iterations 20"),

@@ -75,12 +75,13 @@ def test_the_same_bytes_from_click_pairs(cli, data, clicks, tmp_path):
     counts = truerank.Counts.from_log(clicks.log(), patterns=True)
     counts.write(tmp_path / "counts")
     clicks.propensities.write(tmp_path / "p.json")
-    cli("train data --pairs counts --propensities p.json --model mlp:8 --steps 10 -o cli.st")
-    pairs = truerank.pair_weights(counts, clicks.propensities)
-    ranker = truerank.Ranker("mlp:8", steps=10).fit(data, pairs)
-    ranker.save(tmp_path / "python.st")
-    assert (tmp_path / "python.st").read_bytes() == (tmp_path / "cli.st").read_bytes()
-    assert ranker.record_["notes"] == [["source", "click pairs"]]
+    for ratio in ["prs", "prs-by-score"]:
+        cli(f"train data --pairs counts --propensities p.json --pair-weights {ratio} --model mlp:8 --steps 10 -o cli.st")
+        pairs = truerank.pair_weights(counts, clicks.propensities, ratio)
+        ranker = truerank.Ranker("mlp:8", steps=10).fit(data, pairs)
+        ranker.save(tmp_path / "python.st")
+        assert (tmp_path / "python.st").read_bytes() == (tmp_path / "cli.st").read_bytes()
+        assert ranker.record_["notes"] == [["source", f"click pairs by {ratio}"]]
 
 
 def test_what_was_learned_from_is_said(data, relevance):

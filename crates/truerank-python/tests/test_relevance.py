@@ -151,6 +151,12 @@ def test_pairs_are_weighed(world):
     docs, weights = pairs.of_query(counts.queries[0])
     assert weights.shape == (len(docs), len(docs)) and (np.diag(weights) == 0).all() and (weights >= 0).all()
     assert set(docs) == set(counts.cells["doc"][counts.cells["query"] == counts.queries[0]])
+    assert pairs.ratio == "prs" and pairs == truerank.pair_weights(counts, theta, "prs")
+    scored = truerank.pair_weights(counts, theta, "prs-by-score")
+    above, below = (scored.of_query(counts.queries[0], scored_below=side)[1] for side in [False, True])
+    assert scored.ratio == "prs-by-score" and ((above > 0) == (below > 0)).all() and (above != below).any()
+    with pytest.raises(ValueError, match="'by-score' is not a weight of click pairs; known are prs, prs-by-score"):
+        truerank.pair_weights(counts, theta, "by-score")
     with pytest.raises(KeyError, match="nowhere"):
         pairs.of_query("nowhere")
     small = {"session": [1, 1], "user": [1, 1], "query": [1, 1], "doc": [1, 2], "position": [1, 2], "click": [0, 1]}

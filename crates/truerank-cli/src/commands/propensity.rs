@@ -12,7 +12,7 @@ use truerank::files::check_file;
 use truerank::network::Architecture;
 use truerank::propensity::{
     ClusterCount, Contexts, Cpbm, Grouping, InterventionHarvesting, Propensities, PropensityError, RegressionEm,
-    RelevanceForm, ShrinkUsers, SwapExperiment, UserChoice, UserPbm,
+    RelevanceForm, ShrinkUsers, SwapExperiment, UserChoice, UserPbm, Weighting,
 };
 use truerank::ranker::Dla;
 
@@ -81,6 +81,11 @@ pub struct Propensity {
     /// cpbm: CSV or TSV with a header, the user id first, then numbers [default: the user id alone]
     #[arg(long, value_name = "FILE")]
     user_features: Option<PathBuf>,
+
+    /// harvesting, cpbm: how much each document counts that two positions share: by how often both showed it, or all
+    /// alike as published [default: overlap]
+    #[arg(long, value_parser = named::<_, Weighting>(Weighting::NAMES))]
+    weighting: Option<Weighting>,
 
     /// Iterations, epochs or steps at most [default: the method's own]
     #[arg(long, value_name = "N")]
@@ -203,7 +208,7 @@ impl Propensity {
     /// Refuses options that would have no effect, and values that no method takes, before anything is read.
     fn check(&self) -> Result<()> {
         use Method::{Cpbm, Dla, Em, Harvesting, Swap, UserPbm};
-        let options: [(bool, &str, &[Method]); 12] = [
+        let options: [(bool, &str, &[Method]); 13] = [
             (self.data.is_some(), "--data", &[Em, UserPbm, Dla]),
             (self.relevance.is_some(), "--relevance", &[Em]),
             (self.shrink.is_some(), "--shrink", &[Em]),
@@ -211,6 +216,7 @@ impl Propensity {
             (self.grouping.is_some(), "--grouping", &[Em]),
             (self.strict, "--strict", &[Em]),
             (self.user_features.is_some(), "--user-features", &[Cpbm]),
+            (self.weighting.is_some(), "--weighting", &[Harvesting, Cpbm]),
             (self.ranker.is_some(), "--ranker", &[Dla]),
             (self.model.is_some(), "--model", &[Dla]),
             (self.iterations.is_some(), "--iterations", &[Em, Harvesting, Cpbm, UserPbm, Dla]),
@@ -354,6 +360,7 @@ impl Propensity {
 
     fn harvesting(&self) -> InterventionHarvesting {
         let harvesting = InterventionHarvesting::new().per_user(self.per_user).seed(self.seed);
+        let harvesting = with(harvesting, self.weighting, InterventionHarvesting::weighting);
         let harvesting = with(harvesting, self.iterations, InterventionHarvesting::iterations);
         let harvesting = with(harvesting, self.tolerance, InterventionHarvesting::tolerance);
         with(harvesting, self.resamples, InterventionHarvesting::resamples)
@@ -361,6 +368,7 @@ impl Propensity {
 
     fn cpbm(&self, contexts: Option<Contexts>) -> Cpbm {
         let cpbm = with(Cpbm::new().seed(self.seed), contexts, Cpbm::contexts);
+        let cpbm = with(cpbm, self.weighting, Cpbm::weighting);
         let cpbm = with(cpbm, self.iterations, Cpbm::iterations);
         with(with(cpbm, self.tolerance, Cpbm::tolerance), self.resamples, Cpbm::resamples)
     }

@@ -302,13 +302,15 @@ class Labels:
     def by_row(self) -> _Floats: ...
     def __len__(self) -> int: ...
 
-def pair_weights(counts: Counts, propensities: Propensities | _Fitted) -> PairWeights: ...
+def pair_weights(counts: Counts, propensities: Propensities | _Fitted, ratio: str | None = None) -> PairWeights: ...
 
 @final
 class PairWeights:
     @property
+    def ratio(self) -> str: ...
+    @property
     def queries(self) -> _Ids: ...
-    def of_query(self, query: int | str) -> tuple[_Ids, _Floats]: ...
+    def of_query(self, query: int | str, *, scored_below: bool = False) -> tuple[_Ids, _Floats]: ...
     def __len__(self) -> int: ...
     def __eq__(self, value: object, /) -> bool: ...
 
@@ -335,6 +337,7 @@ def _intervention_harvesting(
     counts: Counts,
     *,
     per_user: bool | None,
+    weighting: str | None,
     iterations: int | None,
     tolerance: float | None,
     resamples: int | None,
@@ -344,6 +347,7 @@ def _cpbm(
     counts: Counts,
     *,
     user_features: _Path | tuple[ArrayLike, ArrayLike] | None,
+    weighting: str | None,
     iterations: int | None,
     tolerance: float | None,
     resamples: int | None,

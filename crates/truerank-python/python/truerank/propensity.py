@@ -128,18 +128,24 @@ class SwapExperiment(_Estimator):
 
 
 class InterventionHarvesting(_Estimator):
-    """θ from all pairs of positions at which the same documents were shown (Agarwal et al. 2019, all-pairs)."""
+    """θ from all pairs of positions at which the same documents were shown (Agarwal et al. 2019, all-pairs).
+
+    `weighting` is how much each document counts that two positions share: `"overlap"` (the default) by how often both showed it,
+    `"documents"` all alike, as published.
+    """
 
     def __init__(
         self,
         *,
         per_user: bool | None = None,
+        weighting: str | None = None,
         iterations: int | None = None,
         tolerance: float | None = None,
         resamples: int | None = None,
         seed: int | None = None,
     ) -> None:
         self.per_user = per_user
+        self.weighting = weighting
         self.iterations = iterations
         self.tolerance = tolerance
         self.resamples = resamples
@@ -153,18 +159,21 @@ class CPBM(_Estimator):
     """The contextual position-based model (Fang et al. 2019): examination by who the user is, or by features of users.
 
     `user_features` is a CSV or TSV file with the id first, or a pair: the ids of users, and a matrix with a row for each.
+    `weighting` is as for `InterventionHarvesting`.
     """
 
     def __init__(
         self,
         *,
         user_features: Any = None,
+        weighting: str | None = None,
         iterations: int | None = None,
         tolerance: float | None = None,
         resamples: int | None = None,
         seed: int | None = None,
     ) -> None:
         self.user_features = user_features
+        self.weighting = weighting
         self.iterations = iterations
         self.tolerance = tolerance
         self.resamples = resamples

@@ -21,8 +21,8 @@ pub fn estimate(counts: &dyn CountsView, propensities: &Propensities, estimator:
 ///
 /// with r̂ the prior, c the clicks, and X the exposure: `E(q,d)` for `user-aware`, its smoothed form for
 /// `user-aware-smoothed`. With neither τ nor b, D is X and r̂ cancels. τ clips: a document that the sessions of its
-/// query examined less than τ times each keeps a part of its prior, and with a model's prior the weights are doubly
-/// robust. b shrinks: `(c + r̂b)/(X + b)`, the mean of what a Beta prior and the clicks say.
+/// query examined less than τ times each keeps a part of its prior. For right θ the weights are unbiased where nothing is
+/// clipped or where the prior is right; for wrong θ they are biased whatever the prior, as X holds θ. b shrinks: `(c + r̂b)/(X + b)`, the mean of what a Beta prior and the clicks say.
 ///
 /// The variance is that of the weight for the given sessions, `Σ_cells n·w²·θγ(1−θγ)`, with w what a click counts
 /// (`1/D` here) and γ the relevance pulled a little toward the mean, `(c + γ̄)/(E + 1)`, so that a document without

@@ -132,8 +132,8 @@ fn fixed_sessions(estimation: &Estimation, seed: u64) -> Relevance {
 }
 
 #[test]
-fn with_a_good_prior_clipping_costs_no_bias() {
-    // Doubly robust: with the true γ as prior, weights are unbiased however much is clipped.
+fn with_right_theta_and_a_good_prior_clipping_costs_no_bias() {
+    // With the true θ, and the true γ as prior, weights are unbiased however much is clipped. Not so with wrong θ.
     let known = known(50, 3);
     let plain = known.estimate(&Estimation::new(Estimator::UserAware));
     let rows = plain.rows_in(&known.data);

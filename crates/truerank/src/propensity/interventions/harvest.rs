@@ -1,11 +1,15 @@
 //! Intervention harvesting: all pairs of positions that share documents compare each other.
 
+use std::fmt;
+use std::str::FromStr;
+
 use super::tables::{Pair, Tables, linked_to};
 use super::{Own, Relative, check_positive, fill_users, finish};
-use crate::Result;
 use crate::counts::Counts;
+use crate::named::find_named;
 use crate::propensity::observations::Observations;
 use crate::propensity::{Fit, Propensities};
+use crate::{Error, Result};
 
 /// Non-clicks are at least this many: keeps θ·r below 1 where everything was clicked.
 const LEAST_MISSES: f64 = 1e-9;
@@ -13,7 +17,7 @@ const LEAST_MISSES: f64 = 1e-9;
 /// How much each document that two positions share counts in their comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Weighting {
-    /// All alike: clicks over impressions, document by document.
+    /// All alike, as published (Agarwal et al. 2019): clicks over impressions, document by document.
     Documents,
     /// By how much they can say: `n_k·n_k′/(n_k+n_k′)`, so documents seen a thousand times count more than those seen
     /// once. Varies less, and counts users by their sessions.
@@ -22,12 +26,29 @@ pub enum Weighting {
 }
 
 impl Weighting {
+    /// Their names.
+    pub const NAMES: [&'static str; 2] = ["documents", "overlap"];
+
     /// The weight of a document shown `n` and `n_other` times at the two positions.
     pub(super) fn of_document(self, n: f64, n_other: f64) -> f64 {
         match self {
             Weighting::Documents => 1.0,
             Weighting::Overlap => n * n_other / (n + n_other),
         }
+    }
+}
+
+impl fmt::Display for Weighting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(Weighting::NAMES[*self as usize])
+    }
+}
+
+impl FromStr for Weighting {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        find_named(&[Weighting::Documents, Weighting::Overlap], text, "a weighting of documents")
     }
 }
 
