@@ -14,7 +14,8 @@ the mean of the perplexities of the ranks, as PyClick has it. It is the same for
 - truerank: `count`, `propensity`, `relevance`, `predict-clicks`, with no options but files.
 - CLAX: its position-based model, until held-out clicks have not been predicted better for three epochs. So what is predicted
   also says when to stop, which can only help it.
-- PyClick: its position-based model by EM, 50 iterations, where `pyclick.click_models` can be imported; else it is not run.
+- PyClick: its position-based model by its own EM, where `pyclick.click_models` can be imported (from its repository: PyPI has
+  something else under this name); else it is not run.
 - click rate by position: clicks over impressions of the rank.
 - click rate by document: of query and document, (c + b·r)/(n + b), r the overall rate and b the strength under which the
   training clicks are likeliest (beta-binomial).
@@ -31,6 +32,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -153,17 +155,14 @@ def clax(split, setup):
 
 def pyclick(split, _):
     from pyclick.click_models.PBM import PBM
-    from pyclick.search_session.SearchResult import SearchResult
-    from pyclick.search_session.SearchSession import SearchSession
 
-    sessions = []
-    for page in split.train:
-        row = split.pages.rows[page]
-        session = SearchSession(row["query"])
-        session.web_results = [SearchResult(doc, int(doc in row["clicks"])) for doc in row["docs"]]
-        sessions.append(session)
+    def session(row):
+        # What is read of its sessions, whose constructor differs between versions.
+        results = [SimpleNamespace(id=doc, click=int(doc in row["clicks"])) for doc in row["docs"]]
+        return SimpleNamespace(query=row["query"], web_results=results)
+
     model = PBM()
-    model.train(sessions)
+    model.train([session(split.pages.rows[page]) for page in split.train])
     attraction, examination = model.params[PBM.param_names.attr], model.params[PBM.param_names.exam]
     theta = np.array([examination.get(rank).value() for rank in range(split.pages.pairs.shape[1])])
     gamma = np.array([attraction.get(query, doc).value() for query, doc in split.pages.names])
@@ -171,7 +170,6 @@ def pyclick(split, _):
 
 
 def has_pyclick():
-    """PyPI has something else of this name."""
     try:
         import pyclick.click_models.PBM  # noqa: F401
     except ImportError:
