@@ -45,7 +45,6 @@ Examples:
   truerank train data/ --relevance relevance.parquet -o ranker.safetensors
   truerank train data/ --relevance relevance.parquet --model linear -o linear.safetensors
   truerank train data/ --pairs counts/ --propensities p.json -o prs.safetensors
-  truerank train data/ --pairs counts/ --propensities p.json --pair-weights prs-by-score -o prs.safetensors
   truerank train data/ --model svm-rank --share 0.01 -o production.safetensors")]
 pub struct Train {
     #[command(flatten)]
@@ -64,7 +63,7 @@ pub struct Train {
     propensities: Option<PathBuf>,
 
     /// What weighs a click pair, for --pairs [default: prs]
-    #[arg(long, requires = "pairs", value_parser = PossibleValuesParser::new(PairRatio::NAMES).try_map(|name| name.parse::<PairRatio>()))]
+    #[arg(long, value_name = "RATIO", requires = "pairs", value_parser = pair_ratio())]
     pair_weights: Option<PairRatio>,
 
     /// linear, mlp, mlp:SIZE,SIZE,…, linear-raw or svm-rank
@@ -235,4 +234,9 @@ impl Train {
         }
         print(&format!("{}wrote {}\n", table.render(), self.output.display()))
     }
+}
+
+/// A ratio by its name.
+fn pair_ratio() -> impl TypedValueParser<Value = PairRatio> {
+    PossibleValuesParser::new(PairRatio::NAMES).try_map(|name| name.parse())
 }
