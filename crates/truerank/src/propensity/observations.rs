@@ -8,7 +8,6 @@ use rayon::prelude::*;
 use super::stored::{StoredObservations, StoringObservations};
 use crate::Result;
 use crate::counts::{Cell, Counts, CountsView, by_document};
-use crate::files::Room;
 
 /// Cells merged over the users of each group, document by document, wherever they are kept.
 ///
@@ -28,9 +27,6 @@ pub(super) trait Observed: Sync {
 
     /// The entries of neighbouring documents.
     fn part(&self, docs: Range<usize>) -> Result<Part<'_>>;
-
-    /// Where what is as large as the entries goes; nowhere but memory if they are in memory.
-    fn room(&self) -> Option<&Room>;
 
     /// How many slots there are.
     fn slot_count(&self) -> usize {
@@ -158,6 +154,20 @@ pub(super) fn observe(
     Ok(Box::new(StoredObservations::new(storing, positions, groups)?))
 }
 
+/// The share of what users saw that is held out.
+const HELD_OUT: f64 = 0.2;
+
+/// A number in [0, 1) that looks random, for a user and something of theirs (SplitMix64: Steele et al. 2014).
+fn fraction(seed: u64, user: u64, other: u64) -> f64 {
+    let mix = |mut x: u64| {
+        x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    };
+    (mix(mix(mix(seed) ^ user) ^ other) >> 11) as f64 / (1u64 << 53) as f64
+}
+
 fn group_count(group_of_user: &[u32]) -> usize {
     group_of_user.iter().max().map_or(1, |&most| most as usize + 1)
 }
@@ -221,6 +231,76 @@ impl Observations {
     /// Every user a group of their own.
     pub fn of_users(counts: &Counts) -> Self {
         Self::new(counts, &(0..counts.users.len() as u32).collect::<Vec<_>>())
+    }
+
+    /// The entries of `observed`, which has a group for every user, in two parts with the same documents: about four
+    /// fifths to fit and one to predict. What a user saw for a query is in one part. Of logs with more than `most`
+    /// entries, the users of a random share are taken; they are numbered anew.
+    pub fn halves(observed: &dyn Observed, seed: u64, most: usize) -> Result<(Self, Self)> {
+        let [kept, held] = Observations::of_some_users(observed, seed, most, |user, query| {
+            usize::from(fraction(seed, u64::from(user), u64::from(query)) < HELD_OUT)
+        })?;
+        Ok((kept, held))
+    }
+
+    /// The users of a random share, numbered anew, where there are more than `most` entries.
+    pub fn sample(observed: &dyn Observed, seed: u64, most: usize) -> Result<Option<Self>> {
+        if observed.ends().last().is_none_or(|&entries| entries <= most) {
+            return Ok(None);
+        }
+        let [sample] = Observations::of_some_users(observed, seed, most, |_, _| 0)?;
+        Ok(Some(sample))
+    }
+
+    /// The users of a random share, such that there are about `most` entries, in parts by user and query.
+    fn of_some_users<const PARTS: usize>(
+        observed: &dyn Observed,
+        seed: u64,
+        most: usize,
+        part_of: impl Fn(u32, u32) -> usize,
+    ) -> Result<[Self; PARTS]> {
+        let positions = observed.positions();
+        let share = most as f64 / observed.ends().last().copied().unwrap_or(0).max(1) as f64;
+        let chosen: Vec<u32> =
+            (0..observed.groups() as u32).filter(|&user| fraction(seed, u64::from(user), u64::MAX) < share).collect();
+        let mut number = vec![None; observed.groups()];
+        chosen.iter().enumerate().for_each(|(new, &user)| number[user as usize] = Some(new as u32));
+        let empty = || Observations { positions, groups: chosen.len(), ..Observations::default() };
+        let mut parts: [Self; PARTS] = std::array::from_fn(|_| empty());
+        let mut rows: [Vec<(u32, f64, f64)>; PARTS] = std::array::from_fn(|_| Vec::new());
+        for docs in observed.pieces(1 << 15) {
+            let part = observed.part(docs.clone())?;
+            for doc in docs {
+                let pair = observed.docs()[doc];
+                for (slot, clicks, misses) in part.of(doc).iter() {
+                    let (user, position) = ((slot / positions) as u32, (slot % positions) as u32);
+                    if let Some(number) = number[user as usize] {
+                        let row = (number * positions as u32 + position, clicks, misses);
+                        rows[part_of(user, pair.0)].push(row);
+                    }
+                }
+                for (part, rows) in parts.iter_mut().zip(&mut rows) {
+                    part.docs.push(pair);
+                    part.push(rows);
+                    rows.clear();
+                }
+            }
+        }
+        Ok(parts)
+    }
+
+    /// All groups taken together.
+    pub fn together(&self) -> Self {
+        let mut merged = Observations { positions: self.positions, groups: 1, ..Observations::default() };
+        for doc in 0..self.docs.len() {
+            let entry = |entry: usize| {
+                (self.slots[entry] % self.positions as u32, self.clicks[entry], self.misses[entry])
+            };
+            let mut entries: Vec<(u32, f64, f64)> = self.entries_of(doc).map(entry).collect();
+            merged.docs.push(self.docs[doc]);
+            merged.push(&mut entries);
+        }
+        merged
     }
 
     /// Adds a document's entries, slots of which may repeat: (slot, clicks, misses).
@@ -295,10 +375,6 @@ impl Observed for Observations {
             clicks: Cow::Borrowed(&self.clicks[entries.clone()]),
             misses: Cow::Borrowed(&self.misses[entries]),
         })
-    }
-
-    fn room(&self) -> Option<&Room> {
-        None
     }
 }
 

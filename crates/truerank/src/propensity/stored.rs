@@ -17,7 +17,6 @@ pub(super) struct StoredObservations {
     /// Where each document's bytes end in the file.
     byte_ends: Vec<u64>,
     spool: Spool,
-    room: Room,
 }
 
 /// Observations on their way to disk, in order.
@@ -40,7 +39,6 @@ impl StoringObservations {
             ends: Vec::new(),
             byte_ends: Vec::new(),
             spool: room.spool()?,
-            room: room.clone(),
         };
         Ok(StoringObservations { stored, bytes: Vec::new(), written: 0, failed: None })
     }
@@ -114,10 +112,6 @@ impl Observed for StoredObservations {
         let (slots, clicks, misses) = decode(&bytes, before, ends).ok_or_else(|| self.spool.damaged())?;
         let (slots, clicks, misses) = (Cow::Owned(slots), Cow::Owned(clicks), Cow::Owned(misses));
         Ok(Part { docs, ends, before, slots, clicks, misses })
-    }
-
-    fn room(&self) -> Option<&Room> {
-        Some(&self.room)
     }
 }
 

@@ -3,16 +3,15 @@
 use super::expectation::Weighted;
 use super::fit::{Basis, Fitted};
 use super::squarem::Squarem;
-use super::{EmUsers, RegressionEm, RelevanceForm};
+use super::{EmUsers, RegressionEm, RelevanceForm, RelevancePrior};
 use crate::counts::CountsView;
 use crate::data::{Dataset, RowFinder, nothing_matches};
 use crate::progress::{Progress, Silent};
 use crate::propensity::bootstrap::{check_resamples, standard_errors};
 use crate::propensity::observations::{Observed, observe};
-use crate::propensity::users::{self, HeldOut, Prior, Shrunk};
+use crate::propensity::users::HeldOut;
 use crate::propensity::{
-    Details, Evidence, Fit, Groups, Identifiability, Links, Propensities, SCALE, UserClusters, UserGroups, average,
-    largest, rescale,
+    Details, Evidence, Fit, Groups, Identifiability, Links, Propensities, SCALE, UserClusters, average, largest, rescale,
 };
 use crate::{Error, Result};
 
@@ -24,8 +23,6 @@ pub struct EmEstimate {
     /// γ of each document, sorted by (query, document); numbers are those of the counts, and the scale is such that
     /// `θγ` is the probability of a click.
     pub relevance: Vec<(u32, u32, f64)>,
-    /// The priors that users were shrunk toward, a row of positions per cluster; empty where none were.
-    pub priors: Vec<Prior>,
     /// How well each number of clusters predicted, where the number was chosen.
     pub held_out: Vec<HeldOut>,
 }
@@ -56,8 +53,8 @@ impl RegressionEm {
         notes.extend(fitting.unmatched.take());
         let found = match &self.users {
             EmUsers::Together | EmUsers::Each => fitting.each()?,
-            EmUsers::Shrunk => fitting.shrunk()?,
-            EmUsers::Grouped(groups) => fitting.grouped(groups)?,
+            EmUsers::Shrunk => fitting.kinds(None)?,
+            EmUsers::Grouped(groups) => fitting.kinds(Some(groups))?,
         };
         if !found.fit.converged {
             notes.push(format!(
@@ -104,32 +101,32 @@ impl RegressionEm {
 }
 
 /// One estimation at work.
-struct Fitting<'a> {
-    em: &'a RegressionEm,
-    counts: &'a dyn CountsView,
+pub(super) struct Fitting<'a> {
+    pub em: &'a RegressionEm,
+    pub counts: &'a dyn CountsView,
     data: Option<&'a Dataset>,
-    observations: Box<dyn Observed>,
+    pub observations: Box<dyn Observed>,
     /// Which shown documents are in the data set, if not all.
-    keep: Option<Vec<bool>>,
+    pub keep: Option<Vec<bool>>,
     rows: Vec<u32>,
     unmatched: Option<String>,
-    progress: &'a dyn Progress,
+    pub progress: &'a dyn Progress,
     /// n(u) of each user, or of all users taken together.
-    sessions: Vec<f64>,
+    pub sessions: Vec<f64>,
 }
 
 /// θ on the scale of the fit, before the convention is applied.
-struct Estimated {
-    fit: Fitted,
+pub(super) struct Estimated {
+    pub fit: Fitted,
     /// A row per user; one row where users were taken together.
-    by_user: Vec<f64>,
-    by_user_errors: Vec<f64>,
-    population: Vec<f64>,
+    pub by_user: Vec<f64>,
+    /// Standard errors on the convention's scale, or where users are drawn toward kinds on that of the fit.
+    pub by_user_errors: Vec<f64>,
+    pub population: Vec<f64>,
     /// Standard errors on the convention's scale.
-    population_errors: Vec<f64>,
-    clusters: Option<UserClusters>,
-    priors: Vec<Prior>,
-    held_out: Vec<HeldOut>,
+    pub population_errors: Vec<f64>,
+    pub clusters: Option<UserClusters>,
+    pub held_out: Vec<HeldOut>,
 }
 
 impl<'a> Fitting<'a> {
@@ -161,99 +158,69 @@ impl<'a> Fitting<'a> {
     fn each(&self) -> Result<Estimated> {
         let observations = self.observations.as_ref();
         let (basis, fit) = self.fit(observations)?;
-        let groups: Vec<u32> = (0..observations.groups() as u32).collect();
-        self.of_fit(observations, &basis, fit, &groups)
-    }
-
-    fn shrunk(&self) -> Result<Estimated> {
-        let estimated = self.each()?;
-        let shrunk = users::shrink_users(self.observations.as_ref(), &estimated.fit.relevance, None)?;
-        Ok(self.with_shrunk(estimated, shrunk))
-    }
-
-    /// Groups by the γ of every user alone, then γ anew with the groups' θ, in which far fewer numbers are noise, and
-    /// groups anew by that.
-    fn grouped(&self, groups: &UserGroups) -> Result<Estimated> {
-        let groups = groups.clone().seed(self.em.seed);
-        let observations = self.observations.as_ref();
-        let (_, alone) = self.fit(observations)?;
-        self.progress.begin("grouping users", 1);
-        let first = groups.fit(observations, &alone.relevance, self.progress)?;
-        let merged = observe(self.counts, &first.clusters.of_user, self.keep.as_deref())?;
-        let (basis, fit) = self.fit(merged.as_ref())?;
-        self.progress.begin("grouping users", 1);
-        let last = groups.clusters(users::ClusterCount::Given(first.clusters.len(merged.positions()))).fit(
-            observations,
-            &fit.relevance,
-            self.progress,
-        )?;
-        let estimated = self.of_fit(merged.as_ref(), &basis, fit, &first.clusters.of_user)?;
-        let grouped = self.with_shrunk(estimated, last.shrunk);
-        Ok(Estimated { clusters: Some(last.clusters), held_out: first.held_out, ..grouped })
-    }
-
-    fn with_shrunk(&self, estimated: Estimated, shrunk: Shrunk) -> Estimated {
-        Estimated {
-            population: self.average(&shrunk.examination),
-            by_user: shrunk.examination,
-            by_user_errors: shrunk.standard_errors,
-            priors: shrunk.priors,
-            ..estimated
-        }
-    }
-
-    fn fit(&self, observations: &dyn Observed) -> Result<(Basis<'a>, Fitted)> {
-        let weighted = Weighted::new(observations)?;
-        let features = self.data.map(|data| (data, self.rows.as_slice()));
-        let em = self.em;
-        let basis = Basis::new(&em.relevance, features, &weighted, em.squarem(), em.seed, self.progress)?;
-        self.progress.begin("estimating examination", em.iterations as u64);
-        let fit = basis.fit(&weighted, None, em.squarem(), self.progress)?;
-        Ok((basis, fit))
-    }
-
-    /// A fit as it is, with each user's θ that of the user's group, and standard errors by resampling queries.
-    fn of_fit(
-        &self,
-        observations: &dyn Observed,
-        basis: &Basis<'_>,
-        fit: Fitted,
-        group_of_user: &[u32],
-    ) -> Result<Estimated> {
-        let positions = observations.positions();
-        let of_users = |examination: &[f64]| -> Vec<f64> {
-            let row = |group: &u32| &examination[*group as usize * positions..][..positions];
-            group_of_user.iter().flat_map(row).copied().collect()
-        };
-        let by_user = of_users(&fit.examination);
-        let population = self.average(&by_user);
-        let reference = largest(&population);
-        // Errors of shrunk users are posterior deviations.
-        let with_users = self.em.users == EmUsers::Each;
-        check_resamples(self.em.resamples, positions + if with_users { by_user.len() } else { 0 })?;
-        self.progress.begin("resampling queries", self.em.resamples as u64);
-        let mut errors = standard_errors(self.counts.queries().len(), self.em.resamples, self.em.seed, |weights| {
-            let weighted = Weighted::by_query(observations, weights)?;
-            let by_user = of_users(&basis.fit(&weighted, Some(&fit), RESAMPLE, &Silent)?.examination);
-            let mut values = self.average(&by_user);
-            values.extend(by_user.iter().filter(|_| with_users));
-            rescale(&mut values, reference);
-            self.progress.advance(1)?;
-            Ok(values)
-        })?;
+        let personal = self.em.users == EmUsers::Each;
+        let (population_errors, by_user_errors) =
+            self.resample(observations, &basis, &fit, &self.sessions, personal)?;
         Ok(Estimated {
-            population,
-            by_user,
-            by_user_errors: errors.split_off(positions.min(errors.len())),
-            population_errors: errors,
+            population: self.average(&fit.examination),
+            by_user: fit.examination.clone(),
+            by_user_errors,
+            population_errors,
             clusters: None,
-            priors: Vec::new(),
             held_out: Vec::new(),
             fit,
         })
     }
 
-    fn average(&self, by_user: &[f64]) -> Vec<f64> {
+    pub(super) fn basis(&self, weighted: &Weighted<'_>) -> Result<Basis<'a>> {
+        let features = self.data.map(|data| (data, self.rows.as_slice()));
+        let em = self.em;
+        Basis::new((&em.relevance, em.prior), features, weighted, em.squarem(), em.seed, self.progress)
+    }
+
+    pub(super) fn fit(&self, observations: &dyn Observed) -> Result<(Basis<'a>, Fitted)> {
+        let weighted = Weighted::new(observations)?;
+        let basis = self.basis(&weighted)?;
+        self.progress.begin("estimating examination", self.em.iterations as u64);
+        let fit = basis.fit(&weighted, None, self.em.squarem(), self.progress)?;
+        Ok((basis, fit))
+    }
+
+    /// Standard errors of θ̄ and, where asked for, of the θ of each group, on the convention's scale, by resampling
+    /// queries. `sessions` has one number for each group.
+    pub(super) fn resample(
+        &self,
+        observations: &dyn Observed,
+        basis: &Basis<'_>,
+        fit: &Fitted,
+        sessions: &[f64],
+        of_groups: bool,
+    ) -> Result<(Vec<f64>, Vec<f64>)> {
+        let positions = observations.positions();
+        let values_of = |examination: &[f64]| {
+            let mut values = average(examination, positions, sessions);
+            values.extend(examination.iter().filter(|_| of_groups));
+            values
+        };
+        let point = values_of(&fit.examination);
+        let reference = largest(&point[..positions]);
+        check_resamples(self.em.resamples, point.len())?;
+        self.progress.begin("resampling queries", self.em.resamples as u64);
+        let mut errors = standard_errors(self.counts.queries().len(), self.em.resamples, self.em.seed, |weights| {
+            let weighted = Weighted::by_query(observations, weights)?;
+            let mut values = values_of(&basis.fit(&weighted, Some(fit), RESAMPLE, &Silent)?.examination);
+            rescale(&mut values, reference);
+            self.progress.advance(1)?;
+            Ok(values)
+        })?;
+        // A value at its border does not move, however uncertain it is.
+        let at_border = |theta: &f64| self.em.prior == RelevancePrior::None && !(1e-6..=1.0 - 1e-3).contains(theta);
+        errors.iter_mut().zip(&point).filter(|(_, theta)| at_border(theta)).for_each(|(error, _)| *error = 0.0);
+        let of_groups = errors.split_off(positions.min(errors.len()));
+        Ok((errors, of_groups))
+    }
+
+    pub(super) fn average(&self, by_user: &[f64]) -> Vec<f64> {
         average(by_user, self.observations.positions(), &self.sessions)
     }
 
@@ -293,7 +260,6 @@ impl<'a> Fitting<'a> {
                 by_user: if personalized { found.by_user } else { Vec::new() },
                 details,
             },
-            priors: found.priors,
             held_out: found.held_out,
         })
     }
@@ -307,7 +273,11 @@ impl RegressionEm {
             EmUsers::Shrunk => "personalized em, shrunk toward the population",
             EmUsers::Grouped(_) => "personalized em, shrunk toward clusters",
         };
-        format!("{users}, relevance by {}", self.relevance)
+        let prior = match self.prior {
+            RelevancePrior::Fitted => "",
+            RelevancePrior::None => ", without a prior",
+        };
+        format!("{users}, relevance by {}{prior}", self.relevance)
     }
 }
 

@@ -22,7 +22,7 @@ pub(in crate::propensity) struct Expectation {
 /// Observations with a weight for each document and the sums that no iteration changes.
 pub(in crate::propensity) struct Weighted<'a> {
     pub observations: &'a dyn Observed,
-    weights: Option<Vec<f64>>,
+    pub weights: Option<Vec<f64>>,
     pieces: Vec<Range<usize>>,
     /// Impressions of each slot.
     pub shown_in_slot: Vec<f64>,

@@ -1,26 +1,30 @@
 //! θ and γ of given observations, by accelerated EM.
 
-use super::RelevanceForm;
 use super::crossfit::CrossFit;
 use super::design::Design;
 use super::expectation::Weighted;
+use super::hierarchy::{Clicks, FIRST_SHAPE, Hierarchy, Slots};
 use super::logistic::{Logistic, sigmoid};
+use super::prior::Mean;
 use super::relevance::{Fixed, MARGIN, RelevanceModel, Tabular};
 use super::squarem::{Found, Iteration, Squarem, extrapolate};
+use super::{RelevanceForm, RelevancePrior};
 use crate::Result;
 use crate::data::Dataset;
 use crate::network::Architecture;
 use crate::progress::{Progress, Silent};
+use crate::propensity::observations::Observed;
+use crate::propensity::users::Kinds;
 
 /// What γ is regressed on, fixed once for a fit and all its resamples.
-pub(super) enum Basis<'a> {
-    /// Nothing: each document has its own γ.
-    Table,
-    /// Features, or features and a network's scores.
-    Columns(Box<Design<'a>>),
+pub(super) struct Basis<'a> {
+    /// Features, or features and a network's scores. Without, each document stands for itself.
+    columns: Option<Box<Design<'a>>>,
+    prior: RelevancePrior,
 }
 
 /// θ of each slot and γ of each document.
+#[derive(Clone)]
 pub(super) struct Fitted {
     pub examination: Vec<f64>,
     pub relevance: Vec<f64>,
@@ -31,6 +35,17 @@ pub(super) struct Fitted {
     pub converged: bool,
     /// Impressions that it is the likelihood of.
     pub impressions: f64,
+    /// Impressions of each slot by the relevance of what was shown, where γ has a prior.
+    pub exposed: Vec<f64>,
+    /// How many of the parameters, the last ones, are the prior's: the logarithm of its shape, then those of its mean.
+    pub of_documents: usize,
+}
+
+impl Fitted {
+    /// The shape of the documents' prior.
+    pub fn shape(&self) -> f64 {
+        self.parameters[self.parameters.len() - self.of_documents].exp()
+    }
 }
 
 /// θ given the networks' γ: roughly, as both change again.
@@ -45,7 +60,7 @@ impl<'a> Basis<'a> {
     /// An MLP enters as one more column: the scores of networks that did not see a document's query. The regression
     /// on this column and the features keeps γ calibrated within each position, which the networks alone are not.
     pub fn new(
-        form: &RelevanceForm,
+        (form, prior): (&RelevanceForm, RelevancePrior),
         features: Option<(&'a Dataset, &[u32])>,
         weighted: &Weighted<'_>,
         squarem: Squarem,
@@ -53,14 +68,21 @@ impl<'a> Basis<'a> {
         progress: &dyn Progress,
     ) -> Result<Self> {
         let (RelevanceForm::Linear | RelevanceForm::Mlp(_), Some((data, rows))) = (form, features) else {
-            return Ok(Basis::Table);
+            return Ok(Basis::table(prior));
         };
         let design = Design::new(data, rows.to_vec());
-        let RelevanceForm::Mlp(architecture) = form else { return Ok(Basis::Columns(Box::new(design))) };
+        let RelevanceForm::Mlp(architecture) = form else {
+            return Ok(Basis { columns: Some(Box::new(design)), prior });
+        };
         progress.begin("first regression", squarem.iterations as u64);
         let first = climb(|gamma| Logistic::new(&design, gamma), weighted, None, squarem, progress)?;
         let scores = network_scores(architecture, data, rows, weighted, first.examination, seed, progress)?;
-        Ok(Basis::Columns(Box::new(design.with_column(&scores))))
+        Ok(Basis { columns: Some(Box::new(design.with_column(&scores))), prior })
+    }
+
+    /// Without features.
+    pub fn table(prior: RelevancePrior) -> Self {
+        Basis { columns: None, prior }
     }
 
     /// Fits θ and γ, from where `start` left them.
@@ -71,12 +93,71 @@ impl<'a> Basis<'a> {
         squarem: Squarem,
         progress: &dyn Progress,
     ) -> Result<Fitted> {
-        match self {
-            Basis::Table => {
+        match (&self.columns, self.prior) {
+            (_, RelevancePrior::Fitted) => self.fit_hierarchy(weighted, start, squarem, progress),
+            (None, RelevancePrior::None) => {
                 let docs = weighted.observations.docs().len();
                 climb(|gamma| Tabular::new(docs, gamma), weighted, start, squarem, progress)
             }
-            Basis::Columns(design) => climb(|gamma| Logistic::new(design, gamma), weighted, start, squarem, progress),
+            (Some(design), RelevancePrior::None) => {
+                climb(|gamma| Logistic::new(design, gamma), weighted, start, squarem, progress)
+            }
+        }
+    }
+
+    /// With features, from where documents are what their features say: that is nearly it where each was shown at one
+    /// position, and from elsewhere the way there is long.
+    fn fit_hierarchy(
+        &self,
+        weighted: &Weighted<'_>,
+        start: Option<&Fitted>,
+        squarem: Squarem,
+        progress: &dyn Progress,
+    ) -> Result<Fitted> {
+        let clicks = Clicks::new(weighted.observations, weighted.weights.clone())?;
+        let clicks = if self.columns.is_some() { clicks.counted_by_sessions()? } else { clicks };
+        let mut fit = Hierarchy::new(&clicks, self.mean(&clicks), Slots::Free);
+        let start = match (start, &self.columns) {
+            (Some(start), _) => start.parameters.clone(),
+            (None, None) => fit.start(),
+            (None, Some(_)) => {
+                let certain = Hierarchy::new(&clicks, self.mean(&clicks), Slots::Free).certain();
+                let start = certain.start();
+                let first = certain.run(start, squarem, progress)?.0;
+                fit.start_from(&first, &first.examination, FIRST_SHAPE)
+            }
+        };
+        Ok(fit.run(start, squarem, progress)?.0)
+    }
+
+    /// Fits kinds of users, from θ of users as given and from what `known` says of documents.
+    pub fn fit_kinds(
+        &self,
+        clicks: &Clicks<'_>,
+        known: &Fitted,
+        (kinds, theta): (Kinds, &[f64]),
+        squarem: Squarem,
+        progress: &dyn Progress,
+    ) -> Result<(Fitted, Kinds)> {
+        let mut fit = Hierarchy::new(clicks, self.mean(clicks), Slots::Kinds(kinds));
+        let start = fit.start_from(known, theta, known.shape());
+        match fit.run(start, squarem, progress)? {
+            (fitted, Slots::Kinds(kinds)) => Ok((fitted, kinds)),
+            (_, Slots::Free) => unreachable!("what was given is given back"),
+        }
+    }
+
+    /// The mean of each document's prior after a fit to `observations`.
+    pub fn means(&self, observations: &dyn Observed, fitted: &Fitted) -> Result<Vec<f64>> {
+        let mut mean = self.mean(&Clicks::new(observations, None)?);
+        mean.set_parameters(&fitted.parameters[fitted.parameters.len() - fitted.of_documents + 1..]);
+        Ok((0..observations.docs().len()).map(|doc| mean.of(doc)).collect())
+    }
+
+    fn mean<'d>(&'d self, clicks: &Clicks<'_>) -> Mean<'d> {
+        match &self.columns {
+            None => clicks.mean_by_place(),
+            Some(design) => Mean::by_features(design, clicks.first_guess.1),
         }
     }
 }
@@ -110,6 +191,8 @@ fn fitted(found: Found<Vec<f64>>, weighted: &Weighted<'_>, model: &mut dyn Relev
         log_likelihood: found.log_likelihood,
         converged: found.converged,
         impressions: weighted.impressions(),
+        exposed: Vec::new(),
+        of_documents: 0,
     }
 }
 

@@ -107,7 +107,7 @@ impl RelevanceModel for Logistic<'_> {
 }
 
 /// Solves `A·x = b` for a symmetric positive definite A, roughly; `precondition` guesses what A's inverse does.
-fn conjugate_gradients(
+pub(super) fn conjugate_gradients(
     right: &[f64],
     multiply: impl Fn(&[f64]) -> Vec<f64>,
     precondition: impl Fn(&[f64]) -> Vec<f64>,
@@ -134,7 +134,7 @@ fn conjugate_gradients(
     x
 }
 
-fn along(start: &[f64], direction: &[f64], step: f64) -> Vec<f64> {
+pub(super) fn along(start: &[f64], direction: &[f64], step: f64) -> Vec<f64> {
     start.iter().zip(direction).map(|(x, d)| x + step * d).collect()
 }
 

@@ -8,8 +8,11 @@ mod estimate;
 mod everywhere;
 mod expectation;
 mod fit;
+mod hierarchy;
+mod kinds;
 mod learner;
 mod logistic;
+mod prior;
 mod relevance;
 mod squarem;
 #[cfg(test)]
@@ -35,6 +38,7 @@ pub(crate) use squarem::{Iteration, jump_length, jump_of, squared_lengths};
 use super::bootstrap::check_resamples;
 use super::{ClusterCount, UserGroups};
 use crate::data::Dataset;
+use crate::named::find_named;
 use crate::network::Architecture;
 use crate::{Error, Result};
 pub(crate) use squarem::Squarem;
@@ -90,6 +94,37 @@ impl FromStr for RelevanceForm {
     }
 }
 
+/// What is believed of a document's relevance before its clicks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RelevancePrior {
+    /// `fitted`: a Gamma distribution whose mean and shape make the log likeliest. The mean is a logistic function of
+    /// features, or without features one for each place that documents were shown at.
+    #[default]
+    Fitted,
+    /// `none`: nothing. γ is what the regression says, or without features of greatest likelihood: Regression-EM as
+    /// published. On sparse logs without features it ends at θ = 1 or 0, whatever the truth.
+    None,
+}
+
+impl RelevancePrior {
+    /// The names, in the order of the values.
+    pub const NAMES: [&str; 2] = ["fitted", "none"];
+}
+
+impl fmt::Display for RelevancePrior {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(RelevancePrior::NAMES[*self as usize])
+    }
+}
+
+impl FromStr for RelevancePrior {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        find_named(&[RelevancePrior::Fitted, RelevancePrior::None], text, "a prior of relevance")
+    }
+}
+
 /// Whose θ is estimated.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum EmUsers {
@@ -106,10 +141,11 @@ pub enum EmUsers {
 }
 
 impl EmUsers {
-    /// What suits so many users: few are shrunk toward the population, many toward groups of them, whose number is chosen.
+    /// What suits so many users: one is no different from all; more are drawn toward kinds of users, whose number is
+    /// chosen by clicks that were held out.
     pub fn suited_to(users: usize) -> Self {
         match users {
-            0..=50 => EmUsers::Shrunk,
+            0 | 1 => EmUsers::Together,
             _ => EmUsers::Grouped(UserGroups::new().clusters(ClusterCount::auto())),
         }
     }
@@ -151,6 +187,7 @@ impl EmUsers {
 pub struct RegressionEm {
     users: EmUsers,
     relevance: RelevanceForm,
+    prior: RelevancePrior,
     iterations: usize,
     tolerance: f64,
     accelerated: bool,
@@ -171,6 +208,7 @@ impl RegressionEm {
         RegressionEm {
             users: EmUsers::Together,
             relevance: RelevanceForm::Linear,
+            prior: RelevancePrior::Fitted,
             iterations: 1000,
             tolerance: 1e-8,
             accelerated: true,
@@ -189,6 +227,12 @@ impl RegressionEm {
     /// What gives γ. Default: a logistic function of the features.
     pub fn relevance(mut self, relevance: RelevanceForm) -> Self {
         self.relevance = relevance;
+        self
+    }
+
+    /// What is believed of a document's relevance before its clicks. Default: a Gamma distribution fitted to the log.
+    pub fn prior(mut self, prior: RelevancePrior) -> Self {
+        self.prior = prior;
         self
     }
 
@@ -233,6 +277,12 @@ impl RegressionEm {
     }
 
     fn check(&self) -> Result<()> {
+        if self.prior == RelevancePrior::None && matches!(self.users, EmUsers::Shrunk | EmUsers::Grouped(_)) {
+            return Err(Error::parameter(
+                "users are drawn toward others only with a fitted prior of relevance, but the prior is none; do not \
+                 shrink users, or leave out the prior",
+            ));
+        }
         if self.iterations == 0 {
             return Err(Error::parameter("iterations should be at least 1, but are 0"));
         }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::RegressionEm;
+use super::{RegressionEm, RelevancePrior};
 use super::design::Design;
 use super::expectation::Weighted;
 use super::fit::Basis;
@@ -117,7 +117,7 @@ proptest! {
             if per_user { Observations::of_users(&counts) } else { Observations::of_population(&counts) };
         let weighted = Weighted::new(&observations).unwrap();
         let squarem = Squarem { iterations: 150, tolerance: 1e-12, accelerated: true };
-        let fitted = Basis::Table.fit(&weighted, None, squarem, &Silent).unwrap();
+        let fitted = Basis::table(RelevancePrior::None).fit(&weighted, None, squarem, &Silent).unwrap();
         for pair in fitted.log_likelihood.windows(2) {
             prop_assert!(pair[1] >= pair[0] - 1e-9 * pair[0].abs(), "{} after {}", pair[1], pair[0]);
         }

@@ -2,32 +2,22 @@
 
 use serde::Serialize;
 
-use super::evidence::{ChunkEvidence, UserEvidence};
-use super::grid::LikelihoodGrid;
-use super::mixture::{Mixture, MixtureFit, log_sum_exp};
-use super::shrinkage::shrink;
-use crate::Result;
-use crate::progress::Progress;
-
-/// The share of impressions that is held out.
-const HELD_OUT: f64 = 0.2;
-
 /// How well clicks that were held out are predicted with a number of clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct HeldOut {
-    /// The number of clusters.
+    /// The number of clusters; 0 where all users have the same θ.
     pub clusters: usize,
-    /// Mean over users of the log-likelihood of their held-out clicks, up to a constant shared by all numbers.
+    /// The mean log-likelihood of a held-out impression.
     pub log_likelihood: f64,
     /// How far that is below the best number's.
     pub below_best: f64,
-    /// The standard error of `below_best`, over users.
+    /// The standard error of `below_best`: users differ, not impressions.
     pub standard_error: f64,
 }
 
-/// The numbers of clusters that are tried: 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, … up to `most`.
-pub(super) fn candidates(most: usize) -> Vec<usize> {
-    let mut numbers: Vec<usize> = (1..=6).chain([8, 10]).collect();
+/// The numbers of clusters that are tried: 0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, … up to `most`.
+pub(in crate::propensity) fn candidates(most: usize) -> Vec<usize> {
+    let mut numbers: Vec<usize> = (0..=6).chain([8, 10]).collect();
     let mut size = 12;
     while size <= most {
         numbers.extend([size, size / 3 * 4, size / 3 * 5]);
@@ -37,58 +27,45 @@ pub(super) fn candidates(most: usize) -> Vec<usize> {
     numbers
 }
 
-/// Scores each number of clusters: fits the mixture to 80 % of each user's impressions, and predicts the clicks of
-/// the others with the responsibilities found, `log Σ_m r(u,m) Π_k L_uk(θ_m(k))`.
-pub(super) fn held_out_scores(
-    evidence: &UserEvidence,
-    numbers: &[usize],
-    seed: u64,
-    progress: &dyn Progress,
-) -> Result<Vec<HeldOut>> {
-    let (kept, held) = evidence.thin(HELD_OUT, seed)?;
-    let start = shrink(&LikelihoodGrid::new(&kept)?, None).examination;
-    let by_number: Vec<Vec<f64>> = numbers
-        .iter()
-        .map(|&clusters| predict(&MixtureFit::new(&kept, clusters, &start, seed, progress)?, &held))
-        .collect::<Result<_>>()?;
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let best = by_number.iter().max_by(|a, b| mean(a).total_cmp(&mean(b))).expect("at least one number");
-    let score = |(&clusters, values): (&usize, &Vec<f64>)| {
-        let below: Vec<f64> = best.iter().zip(values).map(|(best, value)| best - value).collect();
-        let (log_likelihood, below_best) = (mean(values), mean(&below));
-        let squares: f64 = below.iter().map(|value| (value - below_best).powi(2)).sum();
-        let users = below.len() as f64;
-        let standard_error = (squares / (users - 1.0).max(1.0) / users).sqrt();
-        HeldOut { clusters, log_likelihood, below_best, standard_error }
-    };
-    Ok(numbers.iter().zip(&by_number).map(score).collect())
-}
+/// A share of what the best number gains over one θ for all, that is not worth more clusters.
+const NEGLIGIBLE: f64 = 0.01;
 
-/// The log-likelihood of each user's held-out clicks.
-fn predict(fit: &MixtureFit, held: &UserEvidence) -> Result<Vec<f64>> {
-    let mixture: &Mixture = &fit.mixture;
-    let clusters = mixture.clusters();
-    let of_user = |chunk: &ChunkEvidence<'_>, user: usize, room: &mut Vec<f64>| {
-        let mut logs: Vec<f64> =
-            fit.responsibilities[user * clusters..][..clusters].iter().map(|share| share.ln()).collect();
-        mixture.add_log_likelihoods(chunk, user, &mut logs, room);
-        log_sum_exp(&logs)
-    };
-    let of_chunks = held.by_chunks(|chunk| {
-        let mut room = Vec::new();
-        chunk.users.clone().map(|user| of_user(chunk, user, &mut room)).collect::<Vec<_>>()
-    })?;
-    Ok(of_chunks.concat())
-}
-
-/// The smallest number of clusters within one standard error of the best, the error being that of the difference over
-/// users (Breiman et al. 1984).
+/// The smallest number of clusters that is within one standard error of the best, the error being that of the difference
+/// over users (Breiman et al. 1984), or gains all but a negligible part of what the best gains.
 ///
-/// Over 30 simulated logs (1, 3, 5 and 10 true clusters; 60 or 100 users in each; 100 to 1,000 sessions per user; all
-/// true numbers among the candidates) the best number was the true one 27 times and this one 29 times; both were
-/// otherwise too large by one step.
-pub(super) fn choose(scores: &[HeldOut]) -> usize {
-    scores.iter().find(|score| score.below_best <= score.standard_error).map_or(1, |score| score.clusters)
+/// The second rule is for long logs, in which every difference is significant.
+pub(in crate::propensity) fn choose(scores: &[HeldOut]) -> usize {
+    let gain = scores.first().map_or(0.0, |alike| alike.below_best);
+    let enough = |score: &&HeldOut| score.below_best <= score.standard_error.max(NEGLIGIBLE * gain);
+    scores.iter().find(enough).map_or(0, |score| score.clusters)
+}
+
+/// Whether the last of these log-likelihoods, smaller numbers of clusters first, gains nothing worth mentioning.
+pub(in crate::propensity) fn gained_nothing(values: &[f64]) -> bool {
+    let [first, before @ .., last] = values else { return false };
+    let best = before.iter().copied().fold(*first, f64::max);
+    last - best <= NEGLIGIBLE * (best - first)
+}
+
+impl HeldOut {
+    /// The scores of numbers of clusters from the log-likelihood of each user's held-out clicks under each of them.
+    pub(in crate::propensity) fn compare(numbers: &[usize], by_user: &[Vec<f64>], impressions: f64) -> Vec<HeldOut> {
+        let total = |values: &[f64]| values.iter().sum::<f64>();
+        let Some(best) = by_user.iter().max_by(|a, b| total(a).total_cmp(&total(b))) else { return Vec::new() };
+        let score = |(&clusters, values): (&usize, &Vec<f64>)| {
+            let below: Vec<f64> = best.iter().zip(values).map(|(best, value)| best - value).collect();
+            let users = below.len() as f64;
+            let mean = total(&below) / users;
+            let squares: f64 = below.iter().map(|value| (value - mean).powi(2)).sum();
+            HeldOut {
+                clusters,
+                log_likelihood: total(values) / impressions,
+                below_best: total(&below) / impressions,
+                standard_error: (squares * users / (users - 1.0).max(1.0)).sqrt() / impressions,
+            }
+        };
+        numbers.iter().zip(by_user).map(score).collect()
+    }
 }
 
 #[cfg(test)]
@@ -97,9 +74,9 @@ mod tests {
 
     #[test]
     fn candidates_grow_by_steps_that_grow() {
-        assert_eq!(candidates(20), [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20]);
-        assert_eq!(candidates(3), [1, 2, 3]);
-        assert_eq!(candidates(50)[10..], [20, 24, 32, 40, 48]);
+        assert_eq!(candidates(20), [0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20]);
+        assert_eq!(candidates(3), [0, 1, 2, 3]);
+        assert_eq!(candidates(50)[11..], [20, 24, 32, 40, 48]);
     }
 
     #[test]
@@ -110,7 +87,16 @@ mod tests {
             below_best,
             standard_error,
         };
-        assert_eq!(choose(&[score(1, 3.0, 0.5), score(2, 0.2, 0.3), score(3, 0.0, 0.0)]), 2);
-        assert_eq!(choose(&[score(1, 3.0, 0.5), score(2, 0.4, 0.3), score(3, 0.0, 0.0)]), 3);
+        assert_eq!(choose(&[score(0, 3.0, 0.5), score(2, 0.2, 0.3), score(3, 0.0, 0.0)]), 2);
+        assert_eq!(choose(&[score(0, 3.0, 0.5), score(2, 0.4, 0.3), score(3, 0.0, 0.0)]), 3);
+        // Less than 1 % of what there is to gain.
+        assert_eq!(choose(&[score(0, 3.0, 0.5), score(2, 0.02, 0.001), score(3, 0.0, 0.0)]), 2);
+        assert_eq!(choose(&[score(0, 0.1, 0.2), score(1, 0.0, 0.0)]), 0);
+    }
+
+    #[test]
+    fn what_gains_nothing_is_noticed() {
+        assert!(!gained_nothing(&[-3.0]) && !gained_nothing(&[-3.0, -1.0]) && !gained_nothing(&[-3.0, -1.0, -0.9]));
+        assert!(gained_nothing(&[-3.0, -3.0]) && gained_nothing(&[-3.0, -1.0, -0.99]) && gained_nothing(&[-3.0, -1.0, -2.0]));
     }
 }

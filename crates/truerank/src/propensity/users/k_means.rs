@@ -3,7 +3,6 @@
 use rand::RngExt;
 use rayon::prelude::*;
 
-use super::evidence::by_chunks;
 use crate::random::{Random, stream};
 
 /// Lloyd's iterations at most; tens are usual.
@@ -100,7 +99,7 @@ impl<'a> Rows<'a> {
             let nearest = distances.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).expect("at least one centre");
             (nearest.0 as u32, nearest.1)
         };
-        by_chunks(self.len(), |rows| rows.map(of_row).collect::<Vec<_>>()).concat()
+        (0..self.len()).into_par_iter().map(of_row).collect()
     }
 
     fn inertia(&self, nearest: &[(u32, f64)]) -> f64 {

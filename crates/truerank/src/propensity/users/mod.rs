@@ -1,47 +1,35 @@
-//! Sparse users: pulls θ(u,k) toward what others do, and finds groups of users who look alike.
+//! Sparse users: θ(u,k) drawn toward what users of the same kind do, and how many kinds there are.
 //!
-//! What enters is the log per user and the relevance of its documents, as estimated; what leaves is θ(u,k) with
-//! standard errors, and clusters sorted by mean examined position.
+//! What enters is what each user clicked of what they were shown, weighed by its relevance; what leaves is θ(u,k) with
+//! its deviation, and kinds sorted by mean examined position.
 
 mod agreement;
 mod choice;
-mod evidence;
-mod grid;
 mod k_means;
-mod misses;
-mod mixture;
-mod shrinkage;
+mod kinds;
 #[cfg(test)]
 mod tests;
 
 pub use agreement::adjusted_rand_index;
+pub(super) use choice::{candidates, choose, gained_nothing};
 pub use choice::HeldOut;
-pub use shrinkage::{Prior, Shrunk};
+pub(super) use k_means::Rows;
+pub(super) use kinds::{ExpectedUsers, Kinds, UserClicks};
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::observations::Observed;
 use super::{UserClusters, mean_examined_position};
 use crate::named::find_named;
-use crate::progress::Progress;
 use crate::{Error, Result};
-use evidence::UserEvidence;
-use grid::LikelihoodGrid;
-use k_means::Rows;
-use mixture::MixtureFit;
-use shrinkage::shrink;
-
-/// Starts of k-means, the best of which is kept.
-const RESTARTS: usize = 10;
 
 /// How many clusters of users there are to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClusterCount {
     /// So many.
     Given(usize),
-    /// As many as predict held-out clicks as well as any other number, to within one standard error: the smallest
-    /// such number, up to `most`.
+    /// As few as predict held-out clicks as well as any other number up to `most`, to within one standard error or
+    /// 1 % of what there is to gain over one θ for all. It may be that one.
     Chosen {
         /// The largest number tried.
         most: usize,
@@ -96,25 +84,12 @@ impl FromStr for Grouping {
     }
 }
 
-/// Groups users by where they look, and shrinks each user's θ toward the group's.
+/// Puts users who click alike into kinds, and draws each user's θ toward that of the kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UserGroups {
     clusters: ClusterCount,
     method: Grouping,
     seed: u64,
-}
-
-/// Users in groups.
-#[derive(Debug, Clone, PartialEq)]
-pub struct GroupedUsers {
-    /// The clusters, sorted by mean examined position; those that no user belongs to are left out.
-    pub clusters: UserClusters,
-    /// θ(u,k) shrunk toward the user's cluster; priors are in the order of the clusters.
-    pub shrunk: Shrunk,
-    /// The log-likelihood of the mixture after each iteration, up to a constant; empty for k-means.
-    pub log_likelihood: Vec<f64>,
-    /// How well each number of clusters predicted, where the number was chosen.
-    pub held_out: Vec<HeldOut>,
 }
 
 impl Default for UserGroups {
@@ -147,34 +122,18 @@ impl UserGroups {
         self
     }
 
-    /// Groups the users of `observations`, in which every user is a group, for documents of the given `relevance`.
-    pub(in crate::propensity) fn fit(
-        &self,
-        observations: &dyn Observed,
-        relevance: &[f64],
-        progress: &dyn Progress,
-    ) -> Result<GroupedUsers> {
-        self.check(observations.groups())?;
-        let evidence = UserEvidence::new(observations, relevance)?;
-        let grid = LikelihoodGrid::new(&evidence)?;
-        let start = shrink(&grid, None).examination;
-        let (count, held_out) = self.count(&evidence, progress)?;
-        let (of_user, examination, log_likelihood) = match self.method {
-            Grouping::KMeans => {
-                let fit = Rows::new(&start, evidence.positions, None).k_means(count, RESTARTS, self.seed);
-                (fit.of_row, fit.centres, Vec::new())
-            }
-            Grouping::Mixture => {
-                let fit = MixtureFit::new(&evidence, count, &start, self.seed, progress)?;
-                (fit.of_user(), fit.mixture.examination(), fit.log_likelihood)
-            }
-        };
-        let clusters = sorted_clusters(&of_user, &examination, evidence.positions);
-        let shrunk = shrink(&grid, Some(&clusters.of_user));
-        Ok(GroupedUsers { clusters, shrunk, log_likelihood, held_out })
+    /// How many clusters are asked for.
+    pub(super) fn count(&self) -> ClusterCount {
+        self.clusters
     }
 
-    fn check(&self, users: usize) -> Result<()> {
+    /// How users are grouped.
+    pub(super) fn grouping(&self) -> Grouping {
+        self.method
+    }
+
+    /// Refuses numbers of clusters that so many users cannot have.
+    pub(super) fn check(&self, users: usize) -> Result<()> {
         let (name, count) = match self.clusters {
             ClusterCount::Given(count) => ("number of clusters", count),
             ClusterCount::Chosen { most } => ("largest number of clusters", most),
@@ -190,33 +149,10 @@ impl UserGroups {
             _ => Ok(()),
         }
     }
-
-    /// The number of clusters, and what it was chosen by. A mixture predicts for either method.
-    fn count(&self, evidence: &UserEvidence, progress: &dyn Progress) -> Result<(usize, Vec<HeldOut>)> {
-        Ok(match self.clusters {
-            ClusterCount::Given(count) => (count, Vec::new()),
-            ClusterCount::Chosen { most } => {
-                let numbers = choice::candidates(most.min(evidence.users));
-                let scores = choice::held_out_scores(evidence, &numbers, self.seed, progress)?;
-                (choice::choose(&scores), scores)
-            }
-        })
-    }
-}
-
-/// θ(u,k) of every user of `observations`, in which every user is a group, shrunk toward the user's cluster or, without
-/// clusters, toward the population.
-pub(super) fn shrink_users(
-    observations: &dyn Observed,
-    relevance: &[f64],
-    cluster_of_user: Option<&[u32]>,
-) -> Result<Shrunk> {
-    let evidence = UserEvidence::new(observations, relevance)?;
-    Ok(shrink(&LikelihoodGrid::new(&evidence)?, cluster_of_user))
 }
 
 /// Numbers clusters by mean examined position and leaves out those without users.
-fn sorted_clusters(of_user: &[u32], examination: &[f64], positions: usize) -> UserClusters {
+pub(super) fn sorted_clusters(of_user: &[u32], examination: &[f64], positions: usize) -> UserClusters {
     let row = |cluster: usize| &examination[cluster * positions..][..positions];
     let mut used = vec![false; examination.len() / positions];
     of_user.iter().for_each(|&cluster| used[cluster as usize] = true);
