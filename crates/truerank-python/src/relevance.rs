@@ -58,7 +58,7 @@ impl From<Relevance> for PyRelevance {
 ///
 /// For the user-aware ones, clicks may correct a prior: `prior` is `"none"`, `"mean"` or `"model"` (predicted from the features
 /// in `data` by `prior_model`, `"linear"` or `"mlp"`), toward which weights are pulled by `shrink` (`"none"`, `"auto"` or a number)
-/// and by `clip`, the share of a query's sessions below which exposures are raised to it.
+/// and by `clip`, the share of a document's impressions below which exposures are raised to it.
 ///
 /// >>> simulation = truerank.simulate(truerank.generate("tiny"), sessions=5000)
 /// >>> weights = truerank.relevance(simulation.counts(), simulation.propensities, estimator="user-aware")

@@ -75,7 +75,7 @@ pub struct Fit {
     #[arg(long, default_value = "none", value_name = "PRIOR", help_heading = "Relevance")]
     prior: PriorKind,
 
-    /// Raise exposures below this share of the query's sessions to it
+    /// Raise exposures below this share of the document's impressions to it
     #[arg(long, value_name = "SHARE", help_heading = "Relevance")]
     clip: Option<f64>,
 

@@ -22,14 +22,14 @@ use crate::progress::Shown;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Estimators:
-  naive                clicks over sessions
+  naive                clicks over impressions
   ips-pbm              corrected by the average user's examination of each position
   straightforward      corrected by each click's own user: unbiased, noisy
   user-aware           corrected by the users of each query: unbiased, less noisy
-  user-aware-smoothed  the same, with the users of rare queries pulled toward all users
+  user-aware-smoothed  the same, with the few users who saw a document pulled toward all users
 
 Prior and correction, for the user-aware ones: relevance = r + (clicks - r*exposure) / D, with r the
-prior and D = max(exposure, clip * sessions) + shrink. Nothing is clipped or shrunk unless asked.
+prior and D = max(exposure, clip * impressions) + shrink. Nothing is clipped or shrunk unless asked.
 
 Examples:
   truerank relevance counts/ --propensities clicks.propensities.json -o relevance.parquet
@@ -68,7 +68,7 @@ pub struct Relevance {
     #[command(flatten)]
     reading: ReadArguments,
 
-    /// Raise exposures below this share of the query's sessions to it
+    /// Raise exposures below this share of the document's impressions to it
     #[arg(long, value_name = "SHARE")]
     clip: Option<f64>,
 

@@ -3,7 +3,7 @@
 use super::exposures::Exposures;
 use super::{Estimator, Prior};
 
-/// What D adds to the exposure X that an estimator divides by: `D = max(X, τ·n(q)) + b`.
+/// What D adds to the exposure X that an estimator divides by: `D = max(X, τ·n(q,d)) + b`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Divisor {
     /// τ; 0 clips nothing.
@@ -13,8 +13,8 @@ pub(super) struct Divisor {
 }
 
 impl Divisor {
-    pub fn of(&self, exposure: f64, sessions: f64) -> f64 {
-        exposure.max(self.clip * sessions) + self.shrink
+    pub fn of(&self, exposure: f64, impressions: f64) -> f64 {
+        exposure.max(self.clip * impressions) + self.shrink
     }
 }
 
@@ -37,8 +37,8 @@ enum Beliefs {
 impl<'e> Documents<'e> {
     pub fn new(exposures: &'e Exposures<'e>, estimator: Estimator, beta: Option<f64>, prior: &Prior) -> Self {
         let smoothed = matches!(estimator, Estimator::UserAwareSmoothed(_));
-        let base = |pair| match beta {
-            Some(beta) if smoothed => exposures.smoothed(pair, beta),
+        let base = |pair: usize| match beta {
+            Some(beta) if smoothed => exposures.pairs[pair].smoothed_exposure(beta),
             _ => exposures.pairs[pair].exposure,
         };
         let beliefs = match prior {
@@ -55,7 +55,7 @@ impl<'e> Documents<'e> {
 
     /// D of document number `pair`.
     pub fn divisor(&self, pair: usize, divisor: Divisor) -> f64 {
-        divisor.of(self.bases[pair], self.exposures.sessions_of(&self.exposures.pairs[pair]))
+        divisor.of(self.bases[pair], self.exposures.pairs[pair].shown())
     }
 
     /// The mean relevance under which corrections sum to 0, `Σ c/D / Σ X/D`, where it is needed: documents count by how

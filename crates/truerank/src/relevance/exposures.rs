@@ -13,8 +13,6 @@ pub struct Exposures<'a> {
     first_pairs: Vec<usize>,
     /// Sorted by query, document.
     pub(super) pairs: Vec<PairSums>,
-    /// n(q) of each query.
-    pub(super) sessions: Vec<u64>,
     pub(super) moments: RelevanceMoments,
 }
 
@@ -32,7 +30,7 @@ impl<'a> Exposures<'a> {
             },
         )?;
         let moments = RelevanceMoments::of(&pairs);
-        Ok(Exposures { counts, examination, first_pairs, pairs, sessions: counts.sessions_per_query(), moments })
+        Ok(Exposures { counts, examination, first_pairs, pairs, moments })
     }
 
     /// Hands to `take`, in order of the blocks, what `work` makes of the numbers and cells of a block's pairs.
@@ -42,17 +40,6 @@ impl<'a> Exposures<'a> {
         take: impl FnMut(T),
     ) -> Result<()> {
         self.counts.map_cells(|block, cells| work(&mut (self.first_pairs[block]..).zip(by_document(cells))), take)
-    }
-
-    /// The exposure of pair number `pair` to users between those of its query and all.
-    pub(super) fn smoothed(&self, pair: usize, beta: f64) -> f64 {
-        let pair = &self.pairs[pair];
-        pair.smoothed_exposure(self.sessions_of(pair), beta)
-    }
-
-    /// n(q) of the pair's query.
-    pub(super) fn sessions_of(&self, pair: &PairSums) -> f64 {
-        self.sessions[pair.query as usize] as f64
     }
 }
 
@@ -72,9 +59,17 @@ pub(super) struct PairSums {
 }
 
 impl PairSums {
-    /// D = (n(q)·E + β·Ē) / (n(q)+β).
-    pub fn smoothed_exposure(&self, sessions: f64, beta: f64) -> f64 {
-        (sessions * self.exposure + beta * self.average_exposure) / (sessions + beta)
+    /// n(q,d).
+    pub fn shown(&self) -> f64 {
+        self.impressions as f64
+    }
+
+    /// D = (n(q,d)·E + β·Ē) / (n(q,d)+β): the exposure to users between those who saw the document and all.
+    ///
+    /// What is known of who sees a document comes from its own impressions: one that was shown once, in a query of a
+    /// thousand sessions, was shown to one user.
+    pub fn smoothed_exposure(&self, beta: f64) -> f64 {
+        (self.shown() * self.exposure + beta * self.average_exposure) / (self.shown() + beta)
     }
 }
 

@@ -153,8 +153,7 @@ fn with_a_good_prior_clipping_costs_no_bias() {
 fn what_is_clipped_is_counted() {
     let known = known(20, 1);
     let relevance = known.estimate(&Estimation::new(Estimator::UserAware).clip(Some(0.3)));
-    let sessions = known.counts.sessions_per_query();
-    let is_clipped = |w: &&super::Weight| w.exposure < 0.3 * sessions[w.query as usize] as f64;
+    let is_clipped = |w: &&super::Weight| w.exposure < 0.3 * w.impressions as f64;
     let sum = |value: fn(&super::Weight) -> f64, all: bool| {
         relevance.weights.iter().filter(|w| all || is_clipped(w)).map(value).sum::<f64>()
     };

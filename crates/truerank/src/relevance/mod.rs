@@ -14,6 +14,8 @@ mod exposures;
 mod file;
 #[cfg(test)]
 mod gains;
+#[cfg(test)]
+mod lists;
 mod model;
 mod moments;
 mod pairs;

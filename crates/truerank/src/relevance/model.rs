@@ -48,7 +48,7 @@ pub struct Correction {
     pub mean: Option<f64>,
     /// Documents without a prediction, which got the mean.
     pub unpredicted: u64,
-    /// τ: exposures below τ·n(q) were raised to it.
+    /// τ: exposures below τ·n(q,d) were raised to it.
     pub clip: Option<f64>,
     /// b: what was added to exposures.
     pub shrink: Option<f64>,

@@ -77,15 +77,12 @@ impl<'e> Weighing<'e> {
     /// How much one click in `cell`, a cell of pair number `pair`, counts. A click where nobody looks is an error.
     pub(super) fn click_weight(&self, pair: usize, cell: &Cell) -> Result<f64> {
         let exposures = self.exposures();
-        let sessions = exposures.sessions[cell.query as usize] as f64;
+        let sums = &exposures.pairs[pair];
         let theta = exposures.examination.of(cell.user, cell.position);
         let (probability, divisor) = match self.estimator {
-            Estimator::Naive => (1.0, sessions),
-            Estimator::IpsPbm => {
-                let average = exposures.examination.average_at(cell.position);
-                (average, sessions * average)
-            }
-            Estimator::Straightforward => (theta, sessions * theta),
+            Estimator::Naive => (1.0, sums.shown()),
+            Estimator::IpsPbm => (sums.average_exposure, sums.average_exposure),
+            Estimator::Straightforward => (theta, sums.shown() * theta),
             Estimator::UserAware | Estimator::UserAwareSmoothed(_) => {
                 (self.documents.bases[pair], self.documents.divisor(pair, self.divisor))
             }
@@ -102,7 +99,7 @@ impl<'e> Weighing<'e> {
         for (sums, &base) in self.exposures().pairs.iter().zip(&self.documents.bases) {
             clicks += sums.clicks as f64;
             exposure += sums.exposure;
-            if base < self.divisor.clip * self.exposures().sessions_of(sums) {
+            if base < self.divisor.clip * sums.shown() {
                 clipped.documents += 1;
                 clipped.clicks += sums.clicks as f64;
                 clipped.exposure += sums.exposure;
