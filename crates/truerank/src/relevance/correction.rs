@@ -1,6 +1,7 @@
 //! Prior and correction, `ŷ = r̂ + (c − r̂X)/D`: what a document's clicks are divided by, and what they correct.
 
 use super::exposures::Exposures;
+use super::position::relevance_by_position;
 use super::{Estimator, Prior};
 
 /// What D adds to the exposure X that an estimator divides by: `D = max(X, τ·n(q,d)) + b`.
@@ -24,12 +25,15 @@ pub(super) struct Documents<'e> {
     /// X of each document: E, or its smoothed form.
     pub bases: Vec<f64>,
     beliefs: Beliefs,
+    /// The prior of each position, where it is by position.
+    pub by_position: Vec<f64>,
 }
 
 /// r̂ of each document.
 enum Beliefs {
     Zero,
     Mean,
+    ByPosition,
     /// The mean where there is none.
     Each(Vec<Option<f64>>),
 }
@@ -44,13 +48,19 @@ impl<'e> Documents<'e> {
         let beliefs = match prior {
             Prior::None => Beliefs::Zero,
             Prior::Mean => Beliefs::Mean,
+            Prior::Position => Beliefs::ByPosition,
             Prior::Model(predicted) => Beliefs::Each(predicted.of_docs(
                 exposures.counts.queries(),
                 exposures.counts.docs(),
                 exposures.pairs.iter().map(|pair| (pair.query, pair.doc)),
             )),
         };
-        Documents { bases: (0..exposures.pairs.len()).map(base).collect(), beliefs, exposures }
+        let bases: Vec<f64> = (0..exposures.pairs.len()).map(base).collect();
+        let by_position = match prior {
+            Prior::Position => relevance_by_position(&exposures.pairs, &bases),
+            _ => Vec::new(),
+        };
+        Documents { bases, beliefs, by_position, exposures }
     }
 
     /// D of document number `pair`.
@@ -63,7 +73,7 @@ impl<'e> Documents<'e> {
     pub fn mean(&self, divisor: Divisor) -> Option<f64> {
         let needed = match &self.beliefs {
             Beliefs::Zero => false,
-            Beliefs::Mean => true,
+            Beliefs::Mean | Beliefs::ByPosition => true,
             Beliefs::Each(values) => values.iter().any(Option::is_none),
         };
         if !needed {
@@ -85,6 +95,7 @@ impl<'e> Documents<'e> {
         match &self.beliefs {
             Beliefs::Zero => 0.0,
             Beliefs::Mean => mean.unwrap_or(0.0),
+            Beliefs::ByPosition => self.by_position[self.exposures.pairs[pair].usual_position() - 1],
             Beliefs::Each(values) => values[pair].or(mean).unwrap_or(0.0),
         }
     }

@@ -95,7 +95,7 @@ impl Estimation {
         let clip = self.clip.unwrap_or(0.0);
         let shrink = match self.shrink {
             Shrink::None => None,
-            Shrink::Auto => Some(least_error_shrink(&documents, clip)?),
+            Shrink::Auto => Some(least_error_shrink(&documents, clip)),
             Shrink::Fixed(b) => Some(b),
         };
         let divisor = Divisor { clip, shrink: shrink.unwrap_or(0.0) };
@@ -108,6 +108,11 @@ impl Estimation {
             ..Correction::default()
         };
         Ok(Weighing { documents, estimator: self.estimator, beta, divisor, correction })
+    }
+
+    /// The estimator.
+    pub fn estimator(&self) -> Estimator {
+        self.estimator
     }
 
     /// Whether the parts fit together, before anything is read.

@@ -56,12 +56,19 @@ pub(super) struct PairSums {
     pub squared_exposure: f64,
     /// Σ n·θ̄(k): the exposure if average users had looked.
     pub average_exposure: f64,
+    /// Σ n·k.
+    pub positions: f64,
 }
 
 impl PairSums {
     /// n(q,d).
     pub fn shown(&self) -> f64 {
         self.impressions as f64
+    }
+
+    /// The mean position where it was shown, rounded.
+    pub fn usual_position(&self) -> usize {
+        (self.positions / self.shown()).round() as usize
     }
 
     /// D = (n(q,d)·E + β·Ē) / (n(q,d)+β): the exposure to users between those who saw the document and all.
@@ -83,6 +90,7 @@ fn pair_sums(cells: &[Cell], examination: &Examination<'_>) -> PairSums {
         exposure: 0.0,
         squared_exposure: 0.0,
         average_exposure: 0.0,
+        positions: 0.0,
     };
     for cell in cells {
         let shown = cell.impressions as f64;
@@ -92,6 +100,7 @@ fn pair_sums(cells: &[Cell], examination: &Examination<'_>) -> PairSums {
         sums.exposure += shown * theta;
         sums.squared_exposure += shown * theta * theta;
         sums.average_exposure += shown * examination.average_at(cell.position);
+        sums.positions += shown * f64::from(cell.position);
     }
     sums
 }

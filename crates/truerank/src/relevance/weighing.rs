@@ -34,6 +34,7 @@ impl<'e> Weighing<'e> {
             correction: Correction { clipped: self.clipped(), ..self.correction },
             queries: counts.queries().clone(),
             docs: counts.docs().clone(),
+            by_position: self.documents.by_position.clone(),
             weights,
         })
     }
@@ -61,8 +62,19 @@ impl<'e> Weighing<'e> {
             impressions: sums.impressions,
             clicks: sums.clicks,
             exposure: sums.exposure,
+            divisor: self.divisor_of(pair),
             variance,
         })
+    }
+
+    /// What the clicks on a document are divided by; those of `straightforward` each by their own θ, too.
+    fn divisor_of(&self, pair: usize) -> f64 {
+        let sums = &self.exposures().pairs[pair];
+        match self.estimator {
+            Estimator::Naive | Estimator::Straightforward => sums.shown(),
+            Estimator::IpsPbm => sums.average_exposure,
+            Estimator::UserAware | Estimator::UserAwareSmoothed(_) => self.documents.divisor(pair, self.divisor),
+        }
     }
 
     /// r̂·(1 − X/D): what is left of the prior.
@@ -84,7 +96,7 @@ impl<'e> Weighing<'e> {
             Estimator::IpsPbm => (sums.average_exposure, sums.average_exposure),
             Estimator::Straightforward => (theta, sums.shown() * theta),
             Estimator::UserAware | Estimator::UserAwareSmoothed(_) => {
-                (self.documents.bases[pair], self.documents.divisor(pair, self.divisor))
+                (self.documents.bases[pair], self.divisor_of(pair))
             }
         };
         match (1.0 / divisor).is_finite() && probability > 0.0 {
