@@ -188,7 +188,8 @@ struct Tally {
     best: usize,
     above: usize,
     below: usize,
-    sum: f64,
+    /// Sums of the means of each method.
+    sums: [f64; METHODS.len()],
 }
 
 impl Tally {
@@ -212,18 +213,20 @@ impl Tally {
         self.best += usize::from(difference >= 0.0);
         self.above += usize::from(difference > 0.0 && p < 0.05);
         self.below += usize::from(difference < 0.0 && p < 0.05);
-        self.sum += difference;
+        (0..METHODS.len()).for_each(|method| self.sums[method] += mean(method));
     }
 
     fn sentence(&self) -> String {
+        let mean = |(name, sum): (&&str, &f64)| format!("{name} {:.4}", sum / self.kinds.max(1) as f64);
+        let means: Vec<String> = METHODS.iter().zip(&self.sums).map(mean).collect();
         format!(
             "The default is best in {} of {} kinds of logs, above the best other with p < .05 in {}, below it with p < .05 in \
-             {}; mean difference {:+.4}.",
+             {}. Means over kinds: {}.",
             self.best,
             self.kinds,
             self.above,
             self.below,
-            self.sum / self.kinds.max(1) as f64
+            means.join(", ")
         )
     }
 }

@@ -22,7 +22,8 @@ use crate::progress::Shown;
 A click has the probability examination * relevance. Perplexity is 2^(-mean log2 of the
 probability of what happened): 1 is perfect, 2 a coin. Documents without relevance get
 the prior of the position where they are shown, or the mean. The click rate of a document
-has one impression of the overall rate beside. Intervals (95 %) and p come from resampling queries.
+has one impression of the overall rate beside. Intervals (95 %) and p come from
+resampling queries.
 
 Examples:
   truerank predict-clicks later/ --propensities p.json --relevance relevance.parquet

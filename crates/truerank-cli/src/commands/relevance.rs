@@ -29,9 +29,10 @@ Estimators:
   user-aware-smoothed  the same, with the few users who saw a document pulled toward all users
 
 Prior and correction, for the user-aware ones: relevance = r + (clicks - r*exposure) / D, with r the
-prior and D = max(exposure, clip * impressions) + shrink. Where no estimator is named, weights are
-user-aware-smoothed, shrunk as far as the log says toward a prior: predicted from features with --data,
-else by position. `--shrink none` or `--prior none` turns that off. Nothing is clipped unless asked.
+prior and D = max(exposure, clip * impressions) + shrink. Where no estimator is named, weights
+are user-aware-smoothed, shrunk as far as the log says toward a prior: predicted from features
+(--data), else by position. `--shrink none` or `--prior none` turns that off. Nothing is clipped
+unless asked.
 
 Examples:
   truerank relevance counts/ --propensities clicks.propensities.json -o relevance.parquet
