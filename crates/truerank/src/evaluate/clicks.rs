@@ -257,7 +257,7 @@ mod tests {
     use crate::counts::SessionCount;
     use crate::data::{Generator, Preset};
     use crate::ids::Ids;
-    use crate::relevance::{Estimation, Estimator, Prior, Shrink};
+    use crate::relevance::{Estimation, Estimator, Prior, Relevance, Shrink};
     use crate::simulate::{ShownLists, Simulation};
 
     #[test]
@@ -281,8 +281,30 @@ mod tests {
         let by_position = 2.0 * (3.0 * 0.75f64.ln() + 0.25f64.ln());
         assert!((found.by_position.log_likelihood.value - by_position / 8.0).abs() < 1e-12);
         assert!((found.overall.perplexity.value - 2.0).abs() < 1e-12);
+        // With one impression of the overall rate beside: 3.5 of 5 and 1.5 of 5.
+        let by_document = 3.0 * 0.7f64.ln() + 0.3f64.ln() + 0.3f64.ln() + 3.0 * 0.7f64.ln();
+        assert!((found.by_document.log_likelihood.value - by_document / 8.0).abs() < 1e-12);
         assert!((found.positions[0].perplexity.value - 2.0).abs() < 1e-12);
         assert_eq!((found.positions[1].click_rate, found.positions[1].predicted_rate), (0.25, 0.25));
+    }
+
+    #[test]
+    fn documents_without_relevance_have_that_of_their_position() {
+        let cell = |position, clicks| Cell { query: 0, doc: 0, position, user: 0, impressions: 2, clicks };
+        let counts = Counts {
+            queries: Ids::numbered(1),
+            docs: Ids::numbered(1),
+            users: Ids::numbered(1),
+            cells: vec![cell(1, 1), cell(2, 0), cell(3, 0)],
+            sessions: vec![SessionCount { query: 0, user: 0, sessions: 6 }],
+            patterns: None,
+        };
+        let theta = Propensities { population: vec![1.0, 0.5, 0.5], ..Propensities::default() };
+        let relevance = Relevance { by_position: vec![0.5, 0.4], ..Relevance::default() };
+        let found = ClickPrediction::of(&counts, &theta, &(&relevance).into(), None, 10, 1).unwrap();
+        // Position 3 is past the last one with a prior and gets the mean, 0, as near as it may come.
+        let expected = 2.0 * 0.5f64.ln() + 2.0 * (1.0 - 0.5 * 0.4f64).ln() + 2.0 * (1.0 - 1e-6f64).ln();
+        assert!((found.model.log_likelihood.value - expected / 6.0).abs() < 1e-12, "{found:?}");
     }
 
     #[test]
