@@ -110,11 +110,6 @@ impl Estimation {
         Ok(Weighing { documents, estimator: self.estimator, beta, divisor, correction })
     }
 
-    /// The estimator.
-    pub fn estimator(&self) -> Estimator {
-        self.estimator
-    }
-
     /// Whether the parts fit together, before anything is read.
     pub(crate) fn check(&self) -> Result<()> {
         let asked = self.prior.kind() != PriorKind::None || self.clip.is_some() || self.shrink != Shrink::None;

@@ -25,7 +25,8 @@ impl Relevance {
         let Some(b) = self.correction.shrink.filter(|_| self.correction.prior != PriorKind::None) else {
             return as_it_is();
         };
-        if self.weights.iter().any(|weight| !(weight.divisor > 0.0)) {
+        // Files from before divisors were kept have none.
+        if !self.weights.iter().all(|weight| weight.divisor > 0.0) {
             return as_it_is();
         }
         let informative = |weight: &Weight| weight.clicks as f64 * b / (weight.exposure + b);
