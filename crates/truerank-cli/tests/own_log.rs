@@ -63,7 +63,7 @@ fn fit_goes_all_the_way_and_keeps_everything() {
         assert!(!sandbox.read(&format!("out/{file}")).is_empty(), "{file}");
     }
     // What was kept is what the steps one by one read.
-    sandbox.run("relevance out/counts --propensities out/propensities.json -o again.parquet");
+    sandbox.run("relevance out/counts --propensities out/propensities.json --data data -o again.parquet");
     assert!(sandbox.read("again.parquet") == sandbox.read("out/relevance.parquet"));
     sandbox.run("evaluate data/test.txt --ranker out/ranker.safetensors");
     let same = with_log();

@@ -92,7 +92,7 @@ fn a_program_can_read_every_summary() {
     has_keys(&counted, &keys);
     assert_eq!(["sessions", "impressions", "clicks"].map(|key| simulated[key] == counted[key]), [true; 3]);
     let weights = sandbox.json(&format!("{RELEVANCE} --json"));
-    let keys = ["estimator", "beta", "documents", "mean_weight", "largest_weight", "mean_standard_error"];
+    let keys = ["estimator", "beta", "documents", "mean_weight", "largest_weight", "mean_standard_error", "correction"];
     has_keys(&weights[0], &keys);
     let trained = sandbox.json(&format!("{TRAIN} --json"));
     has_keys(

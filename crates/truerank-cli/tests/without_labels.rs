@@ -61,7 +61,10 @@ fn corrections_that_change_nothing_or_do_not_fit_are_refused() {
             sandbox.fail(&format!("relevance counts --propensities clicks.propensities.json -o OUT {arguments}"));
         assert!(line.contains(reason), "{arguments}: {line}");
     };
-    refused("--prior mean", "prior mean changes nothing without clip or shrink; add --shrink auto");
+    refused(
+        "--estimator user-aware --prior mean",
+        "prior mean changes nothing without clip or shrink; add --shrink auto",
+    );
     refused("--prior model --shrink auto", "--prior model needs the features of the documents; add --data");
     refused("--prior mean --shrink auto --data data", "--data is for --prior model");
     refused(
@@ -71,7 +74,7 @@ fn corrections_that_change_nothing_or_do_not_fit_are_refused() {
     refused("--estimator all --shrink 2", "belong to user-aware and user-aware-smoothed, but --estimator is all");
     refused("--clip 2", "clip should be above 0 and at most 1, but is 2");
     refused("--shrink=-1", "should be none, auto or a number from 0");
-    refused("--prior guess", "'guess' is not a prior; known are none, mean, model");
+    refused("--prior guess", "'guess' is not a prior; known are none, mean, position, model");
     refused("--prior model --shrink 1 --data held-out", "are they from the same data?");
 }
 

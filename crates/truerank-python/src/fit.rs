@@ -12,7 +12,6 @@ use truerank::fit::{Fit, FitData, FitFolder, FitLog, FitOutcome, RankerForm};
 use truerank::log::time_at;
 use truerank::progress::Progress;
 use truerank::propensity::RelevanceForm;
-use truerank::relevance::{Estimator, PriorKind, Shrink, Smoothing};
 
 use crate::counts::warn;
 use crate::dataset::{PyDataset, PySplits};
@@ -24,7 +23,7 @@ use crate::log::{LogInput, LogOptions};
 use crate::options::{parsed, with};
 use crate::propensity::PyPropensities;
 use crate::ranker::PyTrainedRanker;
-use crate::relevance::PyRelevance;
+use crate::relevance::{PyRelevance, estimation_choice};
 use crate::run::{run, run_quiet};
 
 /// All that was learned from a log, and how good it is.
@@ -147,10 +146,7 @@ pub fn fit<'py>(
     let theta = propensities.map(PyPropensities::of).transpose()?;
     let way = with(Fit::new(), theta.map(Arc::unwrap_or_clone), Fit::propensities);
     let way = with(way, parsed::<RelevanceForm>(relevance)?, Fit::relevance_form);
-    let way = with(way, estimation(estimator, beta)?, Fit::estimator);
-    let way = with(way, parsed::<PriorKind>(prior)?, Fit::prior);
-    let way = with(way, clip.map(Some), Fit::clip);
-    let way = with(way, parsed::<Shrink>(shrink)?, Fit::shrink);
+    let way = way.weights(estimation_choice(estimator, beta, prior, clip, shrink)?);
     let way = with(way, parsed::<RankerForm>(model)?, Fit::model);
     let way = with(way, steps, Fit::steps);
     let way = with(way, standardise, Fit::standardise);
@@ -167,16 +163,6 @@ pub fn fit<'py>(
     }
     let remarks = summary.map(|summary| summary.remarks()).unwrap_or_default();
     Ok(PyFitOutcome { inner: Arc::new(found), remarks, title: title(log.name()) })
-}
-
-/// The estimator, smoothed as asked; nothing where nothing was.
-fn estimation(estimator: Option<&Bound<'_, PyAny>>, beta: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Estimator>> {
-    let (estimator, beta) = (parsed::<Estimator>(estimator)?, parsed::<Smoothing>(beta)?);
-    Ok(match (estimator, beta) {
-        (Some(estimator), Some(beta)) => Some(estimator.smoothed_by(beta)),
-        (None, Some(beta)) => Some(Estimator::UserAwareSmoothed(beta)),
-        (estimator, None) => estimator,
-    })
 }
 
 fn fit_data(data: &Bound<'_, PyAny>) -> PyResult<FitData> {

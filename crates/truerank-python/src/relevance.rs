@@ -13,8 +13,7 @@ use truerank::ids::IdIndex;
 use truerank::propensity::Propensities;
 use truerank::ranker::{LabelForm, Labels, TrainingLabels, Trees};
 use truerank::relevance::{
-    Diagnostics, Estimation, Estimator, PairRatio, PairWeights, PriorKind, Relevance, RelevancePredictor, Shrink,
-    Smoothing, Weight,
+    Diagnostics, Estimation, EstimationChoice, PairRatio, PairWeights, PriorKind, Relevance, RelevancePredictor, Weight,
 };
 
 use crate::counts::PyCounts;
@@ -53,12 +52,13 @@ impl From<Relevance> for PyRelevance {
 /// Turns counts into relevance weights, corrected for who examines what.
 ///
 /// `propensities` are `Propensities` or a fitted estimator of `truerank.propensity`. `estimator` is `"naive"`, `"ips-pbm"`,
-/// `"straightforward"`, `"user-aware"` or `"user-aware-smoothed"` (the default), whose strength `beta` is `"auto"`,
-/// `"likelihood"` or a number.
+/// `"straightforward"`, `"user-aware"` or `"user-aware-smoothed"`, whose strength `beta` is `"auto"`,
+/// `"likelihood"` or a number, and is taken as it is. Where none is named, weights are user-aware-smoothed and shrunk as far as the
+/// log says toward a prior: predicted from features where there is `data`, else by position. `shrink="none"` turns that off.
 ///
-/// For the user-aware ones, clicks may correct a prior: `prior` is `"none"`, `"mean"` or `"model"` (predicted from the features
+/// For the user-aware ones, clicks may correct a prior: `prior` is `"none"`, `"mean"`, `"position"` or `"model"` (predicted from the features
 /// in `data` by `prior_model`, `"linear"` or `"mlp"`), toward which weights are pulled by `shrink` (`"none"`, `"auto"` or a number)
-/// and by `clip`, the share of a query's sessions below which exposures are raised to it.
+/// and by `clip`, the share of a document's impressions below which exposures are raised to it.
 ///
 /// >>> simulation = truerank.simulate(truerank.generate("tiny"), sessions=5000)
 /// >>> weights = truerank.relevance(simulation.counts(), simulation.propensities, estimator="user-aware")
@@ -83,33 +83,46 @@ pub fn relevance<'py>(
     seed: Option<u64>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<PyRelevance> {
-    let estimator = parsed::<Estimator>(estimator)?.unwrap_or_default();
-    let estimator = with(estimator, parsed::<Smoothing>(beta)?, Estimator::smoothed_by);
-    let (kind, shrink) =
-        (parsed::<PriorKind>(prior)?.unwrap_or_default(), parsed::<Shrink>(shrink)?.unwrap_or_default());
-    kind.check(clip, shrink).map_err(to_python)?;
+    let choice = estimation_choice(estimator, beta, prior, clip, shrink)?;
     let data = data.map(PyDataset::training_part).transpose()?;
-    match (kind, &data) {
+    match (choice.prior(data.is_some()), &data) {
         (PriorKind::Model, None) => {
             return Err(value_error("prior model needs the features of the documents; add data"));
         }
-        (PriorKind::None | PriorKind::Mean, Some(_)) => return Err(value_error("data is for prior model")),
-        _ => {}
+        (PriorKind::Model, Some(_)) | (_, None) => {}
+        (_, Some(_)) => return Err(value_error("data is for prior model")),
     }
+    choice.check(data.is_some()).map_err(to_python)?;
     let predictor = with(RelevancePredictor::new(), parsed(prior_model)?, RelevancePredictor::form);
     let predictor = with(predictor, seed, RelevancePredictor::seed);
     let (py, counts, propensities) = (counts.py(), counts.get().inner.clone(), PyPropensities::of(propensities)?);
     let (estimation, found) = run(py, progress, |progress| {
-        let prior = kind.prior(|| match &data {
+        let estimation = choice.estimation(data.is_some(), || match &data {
             Some(data) => predictor.predict(&*counts, &propensities, data, progress),
             None => Err(truerank::Error::parameter("prior model needs the features of the documents")),
         })?;
-        let estimation = Estimation::new(estimator).prior(prior).clip(clip).shrink(shrink);
         let found = estimation.estimate(&*counts, &propensities)?;
         Ok((estimation, found))
     })?;
     let source = Some(Source { counts, propensities, estimation });
     Ok(PyRelevance { inner: Arc::new(found), source })
+}
+
+/// What was asked for; what was not is the library's to choose.
+pub fn estimation_choice(
+    estimator: Option<&Bound<'_, PyAny>>,
+    beta: Option<&Bound<'_, PyAny>>,
+    prior: Option<&Bound<'_, PyAny>>,
+    clip: Option<f64>,
+    shrink: Option<&Bound<'_, PyAny>>,
+) -> PyResult<EstimationChoice> {
+    Ok(EstimationChoice {
+        estimator: parsed(estimator)?,
+        beta: parsed(beta)?,
+        prior: parsed(prior)?,
+        clip,
+        shrink: parsed(shrink)?,
+    })
 }
 
 #[pymethods]

@@ -23,6 +23,8 @@ def world(splits, tmp_path_factory):
 
 ESTIMATORS = {
     "default": ({}, ""),
+    "features": ({"seed": 3}, "--seed 3"),
+    "as it is": ({"shrink": "none"}, "--shrink none"),
     "naive": ({"estimator": "naive"}, "--estimator naive"),
     "ips-pbm": ({"estimator": "ips-pbm"}, "--estimator ips-pbm"),
     "straightforward": ({"estimator": "straightforward"}, "--estimator straightforward"),
@@ -37,7 +39,7 @@ ESTIMATORS = {
 def test_weights_are_those_of_the_command_line(name, world, command, tmp_path):
     folder, data, counts, theta = world
     options, arguments = ESTIMATORS[name]
-    features = {"data": data} if options.get("prior") == "model" else {}
+    features = {"data": data} if options.get("prior") == "model" or name == "features" else {}
     with_data = ["--data", folder / "data"] if features else []
     theirs = tmp_path / "theirs.parquet"
     printed = command("relevance", folder / "counts", "--propensities", folder / "theta.json", *arguments.split(), *with_data,
@@ -120,7 +122,7 @@ def test_labels_that_cannot_be_are_refused(world, options, message):
 @pytest.mark.parametrize("options, message", [
     ({"estimator": "best"}, "'best' is not an estimator; known are naive"),
     ({"beta": -1}, "beta is '-1'"),
-    ({"prior": "mean"}, "prior mean changes nothing without clip or shrink"),
+    ({"estimator": "user-aware", "prior": "mean"}, "prior mean changes nothing without clip or shrink"),
     ({"prior": "model", "shrink": "auto"}, "prior model needs the features of the documents; add data"),
     ({"estimator": "naive", "clip": 0.1}, "but the estimator is naive"),
     ({"clip": 2.0}, "clip should be above 0 and at most 1"),

@@ -29,7 +29,7 @@ pub struct ClickArguments {
     #[arg(long, default_value = "user-aware", requires = "clicks")]
     estimator: Estimator,
 
-    /// With --clicks: raise exposures below this share of the query's sessions to it
+    /// With --clicks: raise exposures below this share of the document's impressions to it
     #[arg(long, value_name = "SHARE", requires = "clicks")]
     clip: Option<f64>,
 

@@ -8,7 +8,7 @@ use truerank::counts::CountOptions;
 use truerank::fit::{Fit as Way, FitData, FitFolder, FitLog, RankerForm};
 use truerank::log::time_at;
 use truerank::propensity::{Propensities, RelevanceForm};
-use truerank::relevance::{Estimator, PriorKind, Shrink, Smoothing};
+use truerank::relevance::{EstimationChoice, Estimator, PriorKind, Shrink, Smoothing};
 
 use super::common::{read_file, read_folder};
 use super::features::FeatureArguments;
@@ -38,7 +38,7 @@ Examples:
   truerank fit clicks.parquet --data data/ -o out/
   truerank fit 'logs/*.csv.gz' --column user=client_id --data documents.parquet -o out/
   truerank fit clicks.tsv --column session=user+serp --feature score --grade saved -o out/
-  truerank fit clicks.parquet --data data/ --split time --model linear --shrink auto -o out/")]
+  truerank fit clicks.parquet --data data/ --split time --model linear -o out/")]
 pub struct Fit {
     #[command(flatten)]
     log: LogArguments,
@@ -63,25 +63,28 @@ pub struct Fit {
     #[arg(long, value_name = "FORM", conflicts_with = "propensities", help_heading = "Examination")]
     relevance: Option<RelevanceForm>,
 
-    /// Estimator: naive, ips-pbm, straightforward, user-aware or user-aware-smoothed
-    #[arg(long, default_value = "user-aware-smoothed", help_heading = "Relevance")]
-    estimator: Estimator,
+    /// Estimator, taken as it is: naive, ips-pbm, straightforward, user-aware or user-aware-smoothed [default:
+    /// user-aware-smoothed, shrunk toward a prior]
+    #[arg(long, help_heading = "Relevance")]
+    estimator: Option<Estimator>,
 
     /// Strength of smoothing: `auto` (least estimated error), `likelihood`, or a number
     #[arg(long, default_value = "auto", value_name = "RULE", help_heading = "Relevance")]
     beta: Smoothing,
 
-    /// What clicks correct, with --clip or --shrink: `none` (0), `mean` (of the log), or `model` (from features)
-    #[arg(long, default_value = "none", value_name = "PRIOR", help_heading = "Relevance")]
-    prior: PriorKind,
+    /// What clicks correct: `none` (0), `mean` (of the log), `position` (mean of documents shown there), or `model` (from
+    /// features) [default: model with features, else position; none for a named estimator]
+    #[arg(long, value_name = "PRIOR", help_heading = "Relevance")]
+    prior: Option<PriorKind>,
 
-    /// Raise exposures below this share of the query's sessions to it
+    /// Raise exposures below this share of the document's impressions to it
     #[arg(long, value_name = "SHARE", help_heading = "Relevance")]
     clip: Option<f64>,
 
-    /// Pull weights toward the prior: `auto` (least estimated error) or a number
-    #[arg(long, default_value = "none", value_name = "RULE", help_heading = "Relevance")]
-    shrink: Shrink,
+    /// Pull weights toward the prior: `auto` (least estimated error), `none` or a number [default: auto; none for a named
+    /// estimator]
+    #[arg(long, value_name = "RULE", help_heading = "Relevance")]
+    shrink: Option<Shrink>,
 
     /// linear-raw, linear, mlp or mlp:SIZE,SIZE,… [default: mlp, or linear-raw for fewer than 8 features]
     #[arg(long, help_heading = "Ranker")]
@@ -154,13 +157,7 @@ impl Fit {
     }
 
     fn way(&self) -> Result<Way> {
-        let mut way = Way::new()
-            .estimator(self.estimator.smoothed_by(self.beta))
-            .prior(self.prior)
-            .clip(self.clip)
-            .shrink(self.shrink)
-            .max_grade(self.features.reading.max_grade)
-            .seed(self.seed);
+        let mut way = Way::new().weights(self.weights()).max_grade(self.features.reading.max_grade).seed(self.seed);
         if let Some(model) = &self.model {
             way = way.model(model.clone());
         }
@@ -177,6 +174,11 @@ impl Fit {
             way = way.relevance_form(form.clone());
         }
         Ok(way)
+    }
+
+    fn weights(&self) -> EstimationChoice {
+        let (estimator, beta) = (self.estimator, Some(self.beta));
+        EstimationChoice { estimator, beta, prior: self.prior, clip: self.clip, shrink: self.shrink }
     }
 
     fn data(&self, progress: &Shown) -> Result<Option<FitData>> {

@@ -21,7 +21,9 @@ use crate::progress::Shown;
 #[command(after_help = "\
 A click has the probability examination * relevance. Perplexity is 2^(-mean log2 of the
 probability of what happened): 1 is perfect, 2 a coin. Documents without relevance get
-the mean. Intervals (95 %) and p come from resampling queries.
+the prior of the position where they are shown, or the mean. The click rate of a document
+has one impression of the overall rate beside. Intervals (95 %) and p come from
+resampling queries.
 
 Examples:
   truerank predict-clicks later/ --propensities p.json --relevance relevance.parquet
@@ -98,7 +100,7 @@ fn to_text(found: &ClickPrediction, shared: Option<&Leakage>) -> String {
     }
     let about = wrap(&format!(
         "{} impressions; log-likelihood above that of the positions' click rates: {} ({}), p {}; {} documents, with {} of \
-         the impressions, have no relevance and got the mean; {} impressions had a probability outside of 1e-6 to 1 − 1e-6",
+         the impressions, have no relevance and got that of their position, or the mean; {} impressions had a probability outside of 1e-6 to 1 − 1e-6",
         thousands(found.impressions),
         measure(found.gain.bounds.value),
         interval(found.gain.bounds),
@@ -110,10 +112,11 @@ fn to_text(found: &ClickPrediction, shared: Option<&Leakage>) -> String {
     format!("{}{about}{}\n{}", table.render(), shared.map(leakage_text).unwrap_or_default(), positions.render())
 }
 
-fn rows(found: &ClickPrediction) -> [(&'static str, ClickLikelihood); 3] {
+fn rows(found: &ClickPrediction) -> [(&'static str, ClickLikelihood); 4] {
     [
         ("examination · relevance", found.model),
         ("click rate of the position", found.by_position),
+        ("click rate of the document", found.by_document),
         ("one click rate", found.overall),
     ]
 }
@@ -133,7 +136,7 @@ fn to_json(found: &ClickPrediction, shared: Option<&Leakage>) -> serde_json::Val
         "unknown_impressions": found.unknown_impressions, "clamped_impressions": found.clamped,
         "shared_queries": shared.map(|found| found.queries.len()),
         "model": likelihood(found.model), "click_rate_by_position": likelihood(found.by_position),
-        "click_rate": likelihood(found.overall),
+        "click_rate_by_document": likelihood(found.by_document), "click_rate": likelihood(found.overall),
         "gain": found.gain.bounds.to_json(), "p": found.gain.p, "positions": positions.collect::<Vec<_>>(),
     })
 }

@@ -8,8 +8,8 @@ use truerank::counts::{CountsView, Need, open_counts};
 use truerank::files::{check_file, check_folder, write_folder};
 use truerank::propensity::{Propensities, RelevanceForm};
 use truerank::relevance::{
-    Diagnostics, Estimation, Estimator, Exposures, Prior, PriorKind, Relevance as Weights, RelevancePredictor, Shrink,
-    Smoothing,
+    Diagnostics, Estimation, EstimationChoice, Estimator, Exposures, Prior, PriorKind, Relevance as Weights,
+    RelevancePredictor, Shrink, Smoothing,
 };
 
 use super::common::{ReadArguments, read_training_part, together};
@@ -22,21 +22,26 @@ use crate::progress::Shown;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Estimators:
-  naive                clicks over sessions
+  naive                clicks over impressions
   ips-pbm              corrected by the average user's examination of each position
   straightforward      corrected by each click's own user: unbiased, noisy
   user-aware           corrected by the users of each query: unbiased, less noisy
-  user-aware-smoothed  the same, with the users of rare queries pulled toward all users
+  user-aware-smoothed  the same, with the few users who saw a document pulled toward all users
 
 Prior and correction, for the user-aware ones: relevance = r + (clicks - r*exposure) / D, with r the
-prior and D = max(exposure, clip * sessions) + shrink. Nothing is clipped or shrunk unless asked.
+prior and D = max(exposure, clip * impressions) + shrink. Where no estimator is named, weights
+are user-aware-smoothed, shrunk as far as the log says toward a prior: predicted from features
+(--data), else by position. `--shrink none` or `--prior none` turns that off. Nothing is clipped
+unless asked.
 
 Examples:
   truerank relevance counts/ --propensities clicks.propensities.json -o relevance.parquet
+  truerank relevance counts/ --propensities p.json --data data/ -o relevance.parquet
   truerank relevance counts/ --propensities p.json --estimator ips-pbm -o ips.parquet
   truerank relevance counts/ --propensities p.json --estimator all -o weights/
   truerank relevance counts/ --propensities p.json --prior mean --shrink auto -o r.parquet
-  truerank relevance counts/ --propensities p.json --prior model --data data/ --clip 0.05 -o r.parquet")]
+  truerank relevance counts/ --propensities p.json --shrink none -o r.parquet
+  truerank relevance counts/ --propensities p.json --data data/ --clip 0.05 -o r.parquet")]
 pub struct Relevance {
     /// Folder that `truerank count` wrote
     counts: PathBuf,
@@ -45,17 +50,18 @@ pub struct Relevance {
     #[arg(long, value_name = "FILE")]
     propensities: PathBuf,
 
-    /// Estimator, or `all` to write each into a folder
-    #[arg(long, default_value_t = Estimator::default().to_string())]
-    estimator: String,
+    /// Estimator, taken as it is, or `all` to write each into a folder [default: user-aware-smoothed, shrunk]
+    #[arg(long)]
+    estimator: Option<String>,
 
     /// Strength of smoothing: `auto` (least estimated error), `likelihood`, or a number
     #[arg(long, default_value = "auto", value_name = "RULE")]
     beta: Smoothing,
 
-    /// What clicks correct: `none` (0), `mean` (of the log), or `model` (predicted from features)
-    #[arg(long, default_value = "none", value_name = "PRIOR")]
-    prior: PriorKind,
+    /// What clicks correct: `none` (0), `mean` (of the log), `position` (mean of documents shown there), or `model`
+    /// (predicted from features) [default: model with --data, else position; none for a named estimator]
+    #[arg(long, value_name = "PRIOR")]
+    prior: Option<PriorKind>,
 
     /// For `--prior model`: folder with train, vali and test (the training part is used), or a file
     #[arg(long, value_name = "DATA")]
@@ -68,13 +74,14 @@ pub struct Relevance {
     #[command(flatten)]
     reading: ReadArguments,
 
-    /// Raise exposures below this share of the query's sessions to it
+    /// Raise exposures below this share of the document's impressions to it
     #[arg(long, value_name = "SHARE")]
     clip: Option<f64>,
 
-    /// Pull weights toward the prior, as if it had been examined so often: `auto` (least estimated error) or a number
-    #[arg(long, default_value = "none", value_name = "RULE")]
-    shrink: Shrink,
+    /// Pull weights toward the prior, as if it had been examined so often: `auto` (least estimated error), `none` or a
+    /// number [default: auto; none for a named estimator]
+    #[arg(long, value_name = "RULE")]
+    shrink: Option<Shrink>,
 
     /// Seed of the model
     #[arg(long, default_value_t = 1)]
@@ -98,59 +105,61 @@ pub struct Relevance {
 
 impl Relevance {
     pub fn run(self, progress: &Shown) -> Result<()> {
-        let estimators = self.estimators()?;
-        self.check(&estimators)?;
+        let choices = self.choices()?;
+        self.check(&choices)?;
         let counts = open_counts(&self.counts, &self.memory.room_beside(&self.output), Need::Cells)?;
         let propensities = Propensities::read(&self.propensities)?;
         let fits = || together(&self.counts, &self.propensities);
         let exposures = Exposures::new(counts.as_ref(), &propensities).with_context(fits)?;
-        let prior = self.prior(counts.as_ref(), &propensities, progress)?;
-        let weigh = |estimator| self.weigh(self.estimation(estimator, &prior), &exposures);
+        let prior = self.prior(choices[0], counts.as_ref(), &propensities, progress)?;
+        let weigh = |choice: EstimationChoice| self.weigh(choice.with_prior(prior.clone()), &exposures);
         // One after another: each is spread over all threads, and holds blocks of cells while it works.
-        let results = estimators.into_iter().map(weigh).collect::<truerank::Result<Vec<_>>>().with_context(fits)?;
+        let results = choices.into_iter().map(weigh).collect::<truerank::Result<Vec<_>>>().with_context(fits)?;
         let (all, diagnostics): (Vec<Weights>, Vec<Option<Diagnostics>>) = results.into_iter().unzip();
-        match self.estimator.as_str() {
-            "all" => write_all(&all, &self.output)?,
-            _ => all[0].write(&self.output)?,
+        match self.is_all() {
+            true => write_all(&all, &self.output)?,
+            false => all[0].write(&self.output)?,
         }
         progress.finish();
         self.report(&all, &diagnostics)
     }
 
     /// What can be said before anything is read.
-    fn check(&self, estimators: &[Estimator]) -> Result<()> {
-        let corrects = self.clip.is_some() || self.shrink != Shrink::None;
-        self.prior.check(self.clip, self.shrink)?;
-        if corrects && estimators.iter().any(|estimator| !estimator.divides_by_exposure()) {
+    fn check(&self, choices: &[EstimationChoice]) -> Result<()> {
+        let corrects = self.clip.is_some() || self.shrink.is_some_and(|shrink| shrink != Shrink::None);
+        if corrects && choices.iter().any(|choice| !choice.estimator().divides_by_exposure()) {
             bail!(
                 "--clip and --shrink belong to user-aware and user-aware-smoothed, but --estimator is {}",
-                self.estimator
+                self.estimator.as_deref().unwrap_or_default()
             );
         }
-        match (self.prior, &self.data) {
+        match (choices[0].prior(self.data.is_some()), &self.data) {
             (PriorKind::Model, None) => bail!("--prior model needs the features of the documents; add --data"),
-            (PriorKind::None | PriorKind::Mean, Some(_)) => bail!("--data is for --prior model"),
-            _ => {}
+            (PriorKind::Model, Some(_)) | (_, None) => {}
+            (_, Some(_)) => bail!("--data is for --prior model"),
         }
-        match self.estimator.as_str() {
-            "all" => check_folder(&self.output, is_weights_file)?,
-            _ => check_file(&self.output)?,
+        choices.iter().try_for_each(|choice| choice.check(self.data.is_some()))?;
+        match self.is_all() {
+            true => check_folder(&self.output, is_weights_file)?,
+            false => check_file(&self.output)?,
         }
         Ok(())
     }
 
-    fn prior(&self, counts: &dyn CountsView, propensities: &Propensities, progress: &Shown) -> Result<Prior> {
-        self.prior.prior(|| {
+    fn prior(
+        &self,
+        choice: EstimationChoice,
+        counts: &dyn CountsView,
+        propensities: &Propensities,
+        progress: &Shown,
+    ) -> Result<Prior> {
+        choice.prior(self.data.is_some()).prior(|| {
             let path = self.data.as_deref().unwrap_or(Path::new(""));
             let data = read_training_part(path, &self.reading, progress)?;
             let predictor = RelevancePredictor::new().form(self.prior_model.clone()).seed(self.seed);
             let predicted = predictor.predict(counts, propensities, &data, progress);
             predicted.with_context(|| together(&self.counts, path))
         })
-    }
-
-    fn estimation(&self, estimator: Estimator, prior: &Prior) -> Estimation {
-        Estimation::new(estimator).prior(prior.clone()).clip(self.clip).shrink(self.shrink)
     }
 
     fn weigh(
@@ -163,12 +172,23 @@ impl Relevance {
         Ok((weighing.relevance()?, diagnostics))
     }
 
-    fn estimators(&self) -> Result<Vec<Estimator>> {
-        let with_rule = |estimator: Estimator| estimator.smoothed_by(self.beta);
-        match self.estimator.as_str() {
-            "all" => Ok(Estimator::all().map(with_rule).to_vec()),
-            name => Ok(vec![with_rule(name.parse()?)]),
-        }
+    fn is_all(&self) -> bool {
+        self.estimator.as_deref() == Some("all")
+    }
+
+    fn choices(&self) -> Result<Vec<EstimationChoice>> {
+        let choice = |estimator| EstimationChoice {
+            estimator,
+            beta: Some(self.beta),
+            prior: self.prior,
+            clip: self.clip,
+            shrink: self.shrink,
+        };
+        Ok(match self.estimator.as_deref() {
+            None => vec![choice(None)],
+            Some("all") => Estimator::all().map(|estimator| choice(Some(estimator))).to_vec(),
+            Some(name) => vec![choice(Some(name.parse()?))],
+        })
     }
 
     fn report(&self, all: &[Weights], diagnostics: &[Option<Diagnostics>]) -> Result<()> {

@@ -41,7 +41,7 @@ fn correction_text(correction: &Correction, documents: usize) -> String {
     if let Some(clip) = correction.clip {
         let clipped = correction.clipped;
         text += &format!(
-            "clipped at {clip} of the sessions: {} of {} documents, with {} of the clicks and {} of the exposure\n",
+            "clipped at {clip} of the impressions: {} of {} documents, with {} of the clicks and {} of the exposure\n",
             thousands(clipped.documents),
             thousands(documents as u64),
             Format::Percent.print(clipped.clicks),

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::Diagnosis;
 use crate::counts::PageSummary;
+use crate::relevance::Estimator;
 use crate::report::Format;
 
 /// How bad a finding is.
@@ -164,7 +165,7 @@ fn few_sessions(diagnosis: &Diagnosis) -> Option<Finding> {
             sessions(diagnosis.sessions_per_query.median),
             percent(single)
         ),
-        "What single queries say is mostly noise: learn with features, smooth, and shrink (--shrink auto).",
+        "What single queries say is mostly noise: learn with features; weights are smoothed and shrunk by default.",
     )
 }
 
@@ -204,49 +205,28 @@ fn page_findings(pages: &PageSummary) -> Vec<Finding> {
     rules.into_iter().flatten().collect()
 }
 
-/// How much less another estimator's error must be to be preferred to the default.
-const CLEARLY_LESS: f64 = 0.95;
-
-/// `user-aware-smoothed`, unless there is one user or another estimator that corrects for positions is expected to be
-/// clearly closer.
+/// `user-aware-smoothed`, with what each estimator is expected to err as the reason.
 ///
-/// `naive` is no candidate: however noisy the others are, its error is the position bias itself, which more data does not
-/// remove. `straightforward` is none either: `user-aware` has the same expectation and less variance.
+/// The strength of its smoothing has the least expected error between `user-aware` and `ips-pbm`, so neither is better. `naive` is no
+/// candidate: however noisy the others are, its error is the position bias itself, which more data does not remove.
+/// `straightforward` is none either: `user-aware` has the same expectation and less variance.
 pub(super) fn recommend(diagnosis: &Diagnosis) -> Recommendation {
-    let pick = |estimator: &str, why: String| Recommendation { estimator: estimator.into(), why };
-    if diagnosis.sizes.users == 1 {
-        return pick("ips-pbm", "With one user there is nothing personal to correct.".into());
-    }
     let error = |name: &str| {
         let found = diagnosis.estimators.iter().find(|error| error.estimator == name);
-        found.map(|found| found.mean_squared_error().sqrt())
+        found.map(|found| Format::Measure.print(found.mean_squared_error().sqrt()))
     };
-    let (Some(smoothed), Some(ips), Some(aware)) =
-        (error("user-aware-smoothed"), error("ips-pbm"), error("user-aware"))
-    else {
-        let why =
-            "It corrects by the users of each query as far as the log knows them, and by all users where it does not.";
-        return pick("user-aware-smoothed", why.into());
+    let why = match (error("user-aware-smoothed"), error("user-aware"), error("ips-pbm")) {
+        _ if diagnosis.sizes.users == 1 => {
+            "With one user there is nothing personal to correct, and it is ips-pbm; it can be shrunk, which is the default."
+                .into()
+        }
+        (Some(smoothed), Some(aware), Some(ips)) => format!(
+            "Its expected error of a document's relevance is {smoothed}, against {aware} of user-aware and {ips} of ips-pbm, \
+             before it is shrunk toward a prior, which is the default."
+        ),
+        _ => "It corrects by the users of each query as far as the log knows them, and by all users where it does not.".into(),
     };
-    let [printed_smoothed, printed_ips, printed_aware] =
-        [smoothed, ips, aware].map(|error| Format::Measure.print(error));
-    if ips < CLEARLY_LESS * smoothed.min(aware) {
-        let why = format!(
-            "Its expected error is the least: {printed_ips}, against {printed_smoothed} of user-aware-smoothed."
-        );
-        return pick("ips-pbm", why);
-    }
-    if aware < CLEARLY_LESS * smoothed {
-        let why = format!(
-            "Its expected error is the least: {printed_aware}, against {printed_smoothed} of user-aware-smoothed."
-        );
-        return pick("user-aware", why);
-    }
-    let why = format!(
-        "Its expected error of a document's relevance is {printed_smoothed}, against {printed_aware} of user-aware and \
-         {printed_ips} of ips-pbm."
-    );
-    pick("user-aware-smoothed", why)
+    Recommendation { estimator: Estimator::default().to_string(), why }
 }
 
 /// `1 session`, `12 sessions`.

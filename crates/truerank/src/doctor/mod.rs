@@ -35,7 +35,7 @@ use crate::counts::{CountsView, PageSummary};
 use crate::data::Dataset;
 use crate::progress::Progress;
 use crate::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
-use crate::relevance::{Estimation, Estimator, Exposures, expected_errors};
+use crate::relevance::{Estimation, EstimationChoice, Estimator, Exposures, RelevancePredictor, expected_errors};
 use crate::{Error, Result};
 
 /// Examines a log.
@@ -128,7 +128,7 @@ impl Doctor {
             comparable,
         };
         let propensities = if diagnosis.comparable.positions { Some(find()?) } else { None };
-        weigh(&mut diagnosis, counts, propensities.as_ref())?;
+        self.weigh(&mut diagnosis, counts, propensities.as_ref(), data, progress)?;
         diagnosis.findings = advice::findings(&diagnosis);
         Ok((diagnosis, propensities))
     }
@@ -154,18 +154,28 @@ impl Doctor {
         let em = RegressionEm::new().users(users).relevance(form).resamples(0).seed(self.seed);
         Ok(em.estimate(counts, data, progress)?.propensities)
     }
-}
 
-/// What each estimator would make of the log, where examination is known.
-fn weigh(diagnosis: &mut Diagnosis, counts: &dyn CountsView, propensities: Option<&Propensities>) -> Result<()> {
-    let exposures = propensities.map(|found| Exposures::new(counts, found)).transpose()?;
-    if let Some(exposures) = &exposures {
-        diagnosis.estimators = expected_errors(exposures, &Estimator::all())?;
+    /// What each estimator would make of the log, where examination is known, and what the weights of the default look like.
+    fn weigh(
+        &self,
+        diagnosis: &mut Diagnosis,
+        counts: &dyn CountsView,
+        propensities: Option<&Propensities>,
+        data: Option<&Dataset>,
+        progress: &dyn Progress,
+    ) -> Result<()> {
+        if let Some(propensities) = propensities {
+            let exposures = Exposures::new(counts, propensities)?;
+            diagnosis.estimators = expected_errors(&exposures, &Estimator::all())?;
+            let estimation = match data {
+                Some(data) => EstimationChoice::default().estimation(true, || {
+                    RelevancePredictor::new().seed(self.seed).predict(counts, propensities, data, progress)
+                })?,
+                None => Estimation::default(),
+            };
+            diagnosis.weights = Some(estimation.weigh(&exposures)?.diagnostics()?);
+        }
+        diagnosis.recommendation = advice::recommend(diagnosis);
+        Ok(())
     }
-    diagnosis.recommendation = advice::recommend(diagnosis);
-    if let Some(exposures) = &exposures {
-        let estimator: Estimator = diagnosis.recommendation.estimator.parse()?;
-        diagnosis.weights = Some(Estimation::new(estimator).weigh(exposures)?.diagnostics()?);
-    }
-    Ok(())
 }

@@ -47,7 +47,7 @@ impl ClickJudge {
         self
     }
 
-    /// Raises exposures below this share of the query's sessions to it. Default: not clipped.
+    /// Raises exposures below this share of the document's impressions to it. Default: not clipped.
     pub fn clip(mut self, clip: f64) -> Self {
         self.clip = Some(clip);
         self

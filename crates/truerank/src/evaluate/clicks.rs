@@ -1,7 +1,7 @@
 //! Judges a click model: how likely it makes the clicks of a log that it did not see.
 
 use super::bootstrap::{Bounds, PairedDifference, Ratio, resampled};
-use crate::counts::{Cell, Counts};
+use crate::counts::{Cell, Counts, by_document};
 use crate::propensity::{Examination, Propensities};
 use crate::relevance::PredictedRelevance;
 use crate::{Error, Result};
@@ -9,12 +9,13 @@ use crate::{Error, Result};
 /// Probabilities stay this far from 0 and 1, where one surprise would cost infinitely much.
 const MARGIN: f64 = 1e-6;
 
-/// How well clicks of a held-out log were predicted by `P(click) = θ(u,k)·γ(q,d)`, beside two baselines.
+/// How well clicks of a held-out log were predicted by `P(click) = θ(u,k)·γ(q,d)`, beside three baselines.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClickPrediction {
     /// Impressions that were predicted.
     pub impressions: u64,
-    /// Shown documents without a γ, which got the mean of those that have one.
+    /// Shown documents without a γ, which got the prior of the position where they were shown, or the mean of those that
+    /// have one.
     pub unknown_docs: usize,
     /// Impressions of such documents.
     pub unknown_impressions: u64,
@@ -24,6 +25,9 @@ pub struct ClickPrediction {
     pub model: ClickLikelihood,
     /// The click rate of each position.
     pub by_position: ClickLikelihood,
+    /// The click rate of each document, with one impression of the overall rate beside, which documents that the training log
+    /// did not show get alone.
+    pub by_document: ClickLikelihood,
     /// One click rate for all.
     pub overall: ClickLikelihood,
     /// The log-likelihood per impression of the model less that of the click rates by position.
@@ -73,16 +77,19 @@ impl ClickPrediction {
         if held_out.cells.is_empty() {
             return Err(Error::parameter("the held-out log is empty, so there is nothing to predict"));
         }
-        let rates = Rates::of(training.unwrap_or(held_out));
+        let known = training.unwrap_or(held_out);
+        let rates = Rates::of(known);
+        let of_documents = document_rates(known, rates.overall)?.of_counts(held_out);
         let mut tally = Tally::new(held_out);
         let examination = Examination::new(propensities, held_out)?;
         let gammas = relevance.of_counts(held_out);
         let pairs = held_out.cells.chunk_by(|a, b| (a.query, a.doc) == (b.query, b.doc));
-        for (cells, gamma) in pairs.zip(gammas) {
+        for ((cells, gamma), rate) in pairs.zip(gammas).zip(of_documents) {
             tally.begin(cells, gamma.is_none());
             for cell in cells {
-                let probability = examination.of(cell.user, cell.position) * gamma.unwrap_or(relevance.mean());
-                tally.add(cell, probability, &rates);
+                let gamma = gamma.unwrap_or_else(|| relevance.at_position(cell.position));
+                let probability = examination.of(cell.user, cell.position) * gamma;
+                tally.add(cell, [probability, rates.at(cell.position), rate.unwrap_or(rates.overall), rates.overall]);
             }
         }
         Ok(tally.finish(resamples, seed))
@@ -113,10 +120,21 @@ impl Rates {
     }
 }
 
+/// The click rate of each document of each query, with one impression of the overall rate beside.
+fn document_rates(counts: &Counts, overall: f64) -> Result<PredictedRelevance> {
+    let rate = |cells: &[Cell]| {
+        let sum = |value: fn(&Cell) -> u64| cells.iter().map(value).sum::<u64>() as f64;
+        (cells[0].query, cells[0].doc, (sum(|cell| cell.clicks) + overall) / (sum(|cell| cell.impressions) + 1.0))
+    };
+    let values = by_document(&counts.cells).map(rate).collect();
+    PredictedRelevance::new(counts.queries.clone(), counts.docs.clone(), values)
+}
+
 /// Sums by query: log-likelihood over impressions.
 struct Tally {
     found: ClickPrediction,
-    ratios: [Ratio; 3],
+    /// Of the model and the baselines, in the order of [`ClickPrediction`].
+    ratios: [Ratio; 4],
     at: Vec<AtPosition>,
 }
 
@@ -146,11 +164,12 @@ impl Tally {
                 clamped: 0,
                 model: unknown,
                 by_position: unknown,
+                by_document: unknown,
                 overall: unknown,
                 gain: PairedDifference { bounds: NOTHING, p: 1.0 },
                 positions: Vec::new(),
             },
-            ratios: [zeros(), zeros(), zeros()],
+            ratios: [zeros(), zeros(), zeros(), zeros()],
             at: (0..counts.max_position()).map(|_| at()).collect(),
         }
     }
@@ -164,12 +183,14 @@ impl Tally {
         }
     }
 
-    fn add(&mut self, cell: &Cell, probability: f64, rates: &Rates) {
+    /// `probabilities` are those of the model and of the baselines.
+    fn add(&mut self, cell: &Cell, probabilities: [f64; 4]) {
+        let probability = probabilities[0];
         if !(MARGIN..=1.0 - MARGIN).contains(&probability) {
             self.found.clamped += cell.impressions;
         }
         let (query, shown) = (cell.query as usize, cell.impressions as f64);
-        let likelihoods = [probability, rates.at(cell.position), rates.overall].map(|p| log_likelihood(cell, p));
+        let likelihoods = probabilities.map(|p| log_likelihood(cell, p));
         for (ratio, likelihood) in self.ratios.iter_mut().zip(likelihoods) {
             ratio.numerators[query] += likelihood;
             ratio.denominators[query] += shown;
@@ -203,7 +224,8 @@ impl Tally {
         ClickPrediction {
             model: likelihood(0),
             by_position: likelihood(1),
-            overall: likelihood(2),
+            by_document: likelihood(2),
+            overall: likelihood(3),
             gain: PairedDifference::of((&ratios[0], &drawn[0]), (&ratios[1], &drawn[1])),
             positions: at.iter().zip(&drawn[ratios.len()..]).map(position).collect(),
             ..found
@@ -235,7 +257,7 @@ mod tests {
     use crate::counts::SessionCount;
     use crate::data::{Generator, Preset};
     use crate::ids::Ids;
-    use crate::relevance::{Estimation, Estimator, Prior, Shrink};
+    use crate::relevance::{Estimation, Estimator, Prior, Relevance, Shrink};
     use crate::simulate::{ShownLists, Simulation};
 
     #[test]
@@ -259,8 +281,30 @@ mod tests {
         let by_position = 2.0 * (3.0 * 0.75f64.ln() + 0.25f64.ln());
         assert!((found.by_position.log_likelihood.value - by_position / 8.0).abs() < 1e-12);
         assert!((found.overall.perplexity.value - 2.0).abs() < 1e-12);
+        // With one impression of the overall rate beside: 3.5 of 5 and 1.5 of 5.
+        let by_document = 3.0 * 0.7f64.ln() + 0.3f64.ln() + 0.3f64.ln() + 3.0 * 0.7f64.ln();
+        assert!((found.by_document.log_likelihood.value - by_document / 8.0).abs() < 1e-12);
         assert!((found.positions[0].perplexity.value - 2.0).abs() < 1e-12);
         assert_eq!((found.positions[1].click_rate, found.positions[1].predicted_rate), (0.25, 0.25));
+    }
+
+    #[test]
+    fn documents_without_relevance_have_that_of_their_position() {
+        let cell = |position, clicks| Cell { query: 0, doc: 0, position, user: 0, impressions: 2, clicks };
+        let counts = Counts {
+            queries: Ids::numbered(1),
+            docs: Ids::numbered(1),
+            users: Ids::numbered(1),
+            cells: vec![cell(1, 1), cell(2, 0), cell(3, 0)],
+            sessions: vec![SessionCount { query: 0, user: 0, sessions: 6 }],
+            patterns: None,
+        };
+        let theta = Propensities { population: vec![1.0, 0.5, 0.5], ..Propensities::default() };
+        let relevance = Relevance { by_position: vec![0.5, 0.4], ..Relevance::default() };
+        let found = ClickPrediction::of(&counts, &theta, &(&relevance).into(), None, 10, 1).unwrap();
+        // Position 3 is past the last one with a prior and gets the mean, 0, as near as it may come.
+        let expected = 2.0 * 0.5f64.ln() + 2.0 * (1.0 - 0.5 * 0.4f64).ln() + 2.0 * (1.0 - 1e-6f64).ln();
+        assert!((found.model.log_likelihood.value - expected / 6.0).abs() < 1e-12, "{found:?}");
     }
 
     #[test]

@@ -327,6 +327,11 @@ impl<'a> Columns<'a> {
         floats(column).ok_or_else(|| self.wrong_type(name, column, "numbers"))
     }
 
+    /// The same where there is such a column: files of earlier versions lack some.
+    pub fn optional_floats(&self, name: &str) -> Result<Option<Vec<f64>>> {
+        self.get(name).ok().map(|_| self.floats(name)).transpose()
+    }
+
     /// The numbers that `interner` gives to the ids in column `name`.
     pub fn ids(&self, name: &str, interner: &mut Interner) -> Result<Vec<u32>> {
         let column = self.get(name)?;

@@ -1,7 +1,7 @@
 //! All the way from a log to a ranker: counts and features enter; θ, relevance, a ranker and what it achieves leave.
 //!
 //! [`Fit`] puts the stages together with defaults for people's own logs: personalized Regression-EM with shrinkage,
-//! smoothed user-aware weights, an MLP. Everything is judged on queries, or on a time, that training never saw: by clicks,
+//! smoothed user-aware weights that are shrunk toward a prior, an MLP. Everything is judged on queries, or on a time, that training never saw: by clicks,
 //! and by human grades where there are any.
 
 mod folder;
@@ -23,7 +23,7 @@ use crate::doctor::{Diagnosis, Doctor, Severity};
 use crate::evaluate::leakage;
 use crate::progress::Progress;
 use crate::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
-use crate::relevance::{Estimation, Estimator, Exposures, Prior, PriorKind, RelevancePredictor, Shrink, Smoothing};
+use crate::relevance::{Estimation, EstimationChoice, Exposures, RelevancePredictor};
 use crate::{Error, Result};
 
 /// The way from a log to a ranker.
@@ -32,10 +32,7 @@ pub struct Fit {
     propensities: Option<Propensities>,
     em: Option<RegressionEm>,
     form: Option<RelevanceForm>,
-    estimator: Estimator,
-    prior: PriorKind,
-    clip: Option<f64>,
-    shrink: Shrink,
+    weights: EstimationChoice,
     model: Option<RankerForm>,
     steps: Option<usize>,
     standardise: Option<bool>,
@@ -60,10 +57,7 @@ impl Fit {
             propensities: None,
             em: None,
             form: None,
-            estimator: Estimator::UserAwareSmoothed(Smoothing::default()),
-            prior: PriorKind::None,
-            clip: None,
-            shrink: Shrink::None,
+            weights: EstimationChoice::default(),
             model: None,
             steps: None,
             standardise: None,
@@ -92,27 +86,9 @@ impl Fit {
         self
     }
 
-    /// What turns clicks into relevance. Default: `user-aware-smoothed`.
-    pub fn estimator(mut self, estimator: Estimator) -> Self {
-        self.estimator = estimator;
-        self
-    }
-
-    /// What clicks correct, with `clip` or `shrink`. Default: none.
-    pub fn prior(mut self, prior: PriorKind) -> Self {
-        self.prior = prior;
-        self
-    }
-
-    /// The least exposure per session that a document is divided by. Default: not clipped.
-    pub fn clip(mut self, clip: Option<f64>) -> Self {
-        self.clip = clip;
-        self
-    }
-
-    /// How strongly weights are pulled toward the prior. Default: not at all.
-    pub fn shrink(mut self, shrink: Shrink) -> Self {
-        self.shrink = shrink;
+    /// What turns clicks into relevance. Default: as [`EstimationChoice`] says.
+    pub fn weights(mut self, weights: EstimationChoice) -> Self {
+        self.weights = weights;
         self
     }
 
@@ -213,13 +189,7 @@ impl Fit {
 
     /// What can be said before anything is estimated.
     fn check(&self, has_features: bool) -> Result<()> {
-        self.prior.check(self.clip, self.shrink)?;
-        if self.prior == PriorKind::Model && !has_features {
-            return Err(without_features());
-        }
-        // Which prior it is does not matter for whether it fits the estimator.
-        let prior = if self.prior == PriorKind::None { Prior::None } else { Prior::Mean };
-        Estimation::new(self.estimator).prior(prior).clip(self.clip).shrink(self.shrink).check()
+        self.weights.check(has_features)
     }
 
     fn find_propensities(
@@ -250,16 +220,11 @@ impl Fit {
         data: Option<&Dataset>,
         progress: &dyn Progress,
     ) -> Result<Estimation> {
-        let prior = self.prior.prior(|| {
-            let data = data.ok_or_else(without_features)?;
+        self.weights.estimation(data.is_some(), || {
+            let data = data.ok_or_else(|| Error::parameter("a model's prior needs features, but there are none"))?;
             RelevancePredictor::new().seed(self.seed).predict(counts, propensities, data, progress)
-        })?;
-        Ok(Estimation::new(self.estimator).prior(prior).clip(self.clip).shrink(self.shrink))
+        })
     }
-}
-
-fn without_features() -> Error {
-    Error::parameter("a model's prior needs features, but there are none; use --prior mean")
 }
 
 /// An error that says why not, where the log is not fit to learn from.

@@ -158,6 +158,7 @@ fn clicks_json(clicks: &ClickPrediction) -> Value {
     json!({
         "impressions": clicks.impressions, "unknown_documents": clicks.unknown_docs, "clamped": clicks.clamped,
         "model": likelihood(&clicks.model), "click_rate_by_position": likelihood(&clicks.by_position),
+        "click_rate_by_document": likelihood(&clicks.by_document),
         "one_click_rate": likelihood(&clicks.overall), "p": clicks.gain.p,
     })
 }

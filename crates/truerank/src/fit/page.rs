@@ -122,6 +122,7 @@ impl FitOutcome {
             rows: vec![
                 row("examination × relevance", &clicks.model),
                 row("click rate of each position", &clicks.by_position),
+                row("click rate of each document", &clicks.by_document),
                 row("one click rate", &clicks.overall),
             ],
             notes: vec!["With 95 % intervals over queries. A perplexity of 1 is perfect, of 2 a coin.".into()],
@@ -209,9 +210,10 @@ impl FitOutcome {
             Format::Count.print(relevance.weights.len() as f64)
         )];
         facts.extend(relevance.beta.map(|beta| format!("The log chose β = {}.", Format::Number.print(beta))));
-        facts.extend(
-            relevance.correction.shrink.map(|b| format!("Weights are shrunk with b = {}.", Format::Number.print(b))),
-        );
+        facts.extend(relevance.correction.shrink.map(|b| {
+            let prior = relevance.correction.prior;
+            format!("Weights are shrunk toward the prior ({prior}) with b = {}.", Format::Number.print(b))
+        }));
         facts.extend(relevance.correction.clip.map(|clip| {
             let clipped = &relevance.correction.clipped;
             format!(

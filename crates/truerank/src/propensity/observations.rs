@@ -293,9 +293,8 @@ impl Observations {
     pub fn together(&self) -> Self {
         let mut merged = Observations { positions: self.positions, groups: 1, ..Observations::default() };
         for doc in 0..self.docs.len() {
-            let entry = |entry: usize| {
-                (self.slots[entry] % self.positions as u32, self.clicks[entry], self.misses[entry])
-            };
+            let entry =
+                |entry: usize| (self.slots[entry] % self.positions as u32, self.clicks[entry], self.misses[entry]);
             let mut entries: Vec<(u32, f64, f64)> = self.entries_of(doc).map(entry).collect();
             merged.docs.push(self.docs[doc]);
             merged.push(&mut entries);

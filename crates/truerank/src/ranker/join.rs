@@ -39,20 +39,23 @@ impl Relevance {
 }
 
 impl TrainingLists {
-    /// Lists with the weights of `relevance`, in the order of the data set.
+    /// Lists with the weights of `relevance`, in the order of the data set; of shrunk weights as
+    /// [`for_ranker`](Relevance::for_ranker) gives them.
     ///
     /// What the data set does not have is left out and counted; it is an error if nothing is left.
     pub fn from_relevance(data: &Dataset, relevance: &Relevance) -> Result<(Self, Unmatched)> {
         let finder = RowFinder::new(data, &relevance.queries, &relevance.docs);
         let mut unmatched = Unmatched::default();
         let mut by_query: Vec<Vec<(u32, f32)>> = vec![Vec::new(); data.query_count()];
+        let mut labels = relevance.for_ranker(data.feature_count()).into_iter();
         for weights in relevance.weights.chunk_by(|a, b| a.query == b.query) {
+            let labels: Vec<f64> = labels.by_ref().take(weights.len()).collect();
             let Some((query, rows)) = finder.find(weights[0].query, weights.iter().map(|weight| weight.doc)) else {
                 unmatched.queries += 1;
                 continue;
             };
             unmatched.docs += rows.iter().filter(|row| row.is_none()).count();
-            let found = rows.iter().zip(weights).filter_map(|(row, w)| row.map(|row| (row, w.weight as f32)));
+            let found = rows.iter().zip(labels).filter_map(|(row, label)| row.map(|row| (row, label as f32)));
             by_query[query] = found.collect();
         }
         let mut lists = TrainingLists { ends: Vec::new(), rows: Vec::new(), weights: Vec::new() };
@@ -135,7 +138,7 @@ mod tests {
     }
 
     fn weight(query: u32, doc: u32, weight: f64) -> Weight {
-        Weight { query, doc, weight, impressions: 1, clicks: 1, exposure: 1.0, variance: 0.0 }
+        Weight { query, doc, weight, impressions: 1, clicks: 1, exposure: 1.0, divisor: 1.0, variance: 0.0 }
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! Prior and correction, `ŷ = r̂ + (c − r̂X)/D`: what a document's clicks are divided by, and what they correct.
 
 use super::exposures::Exposures;
+use super::position::relevance_by_position;
 use super::{Estimator, Prior};
 
-/// What D adds to the exposure X that an estimator divides by: `D = max(X, τ·n(q)) + b`.
+/// What D adds to the exposure X that an estimator divides by: `D = max(X, τ·n(q,d)) + b`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Divisor {
     /// τ; 0 clips nothing.
@@ -13,8 +14,8 @@ pub(super) struct Divisor {
 }
 
 impl Divisor {
-    pub fn of(&self, exposure: f64, sessions: f64) -> f64 {
-        exposure.max(self.clip * sessions) + self.shrink
+    pub fn of(&self, exposure: f64, impressions: f64) -> f64 {
+        exposure.max(self.clip * impressions) + self.shrink
     }
 }
 
@@ -24,12 +25,15 @@ pub(super) struct Documents<'e> {
     /// X of each document: E, or its smoothed form.
     pub bases: Vec<f64>,
     beliefs: Beliefs,
+    /// The prior of each position, where it is by position.
+    pub by_position: Vec<f64>,
 }
 
 /// r̂ of each document.
 enum Beliefs {
     Zero,
     Mean,
+    ByPosition,
     /// The mean where there is none.
     Each(Vec<Option<f64>>),
 }
@@ -37,25 +41,31 @@ enum Beliefs {
 impl<'e> Documents<'e> {
     pub fn new(exposures: &'e Exposures<'e>, estimator: Estimator, beta: Option<f64>, prior: &Prior) -> Self {
         let smoothed = matches!(estimator, Estimator::UserAwareSmoothed(_));
-        let base = |pair| match beta {
-            Some(beta) if smoothed => exposures.smoothed(pair, beta),
+        let base = |pair: usize| match beta {
+            Some(beta) if smoothed => exposures.pairs[pair].smoothed_exposure(beta),
             _ => exposures.pairs[pair].exposure,
         };
         let beliefs = match prior {
             Prior::None => Beliefs::Zero,
             Prior::Mean => Beliefs::Mean,
+            Prior::Position => Beliefs::ByPosition,
             Prior::Model(predicted) => Beliefs::Each(predicted.of_docs(
                 exposures.counts.queries(),
                 exposures.counts.docs(),
                 exposures.pairs.iter().map(|pair| (pair.query, pair.doc)),
             )),
         };
-        Documents { bases: (0..exposures.pairs.len()).map(base).collect(), beliefs, exposures }
+        let bases: Vec<f64> = (0..exposures.pairs.len()).map(base).collect();
+        let by_position = match prior {
+            Prior::Position => relevance_by_position(&exposures.pairs, &bases),
+            _ => Vec::new(),
+        };
+        Documents { bases, beliefs, by_position, exposures }
     }
 
     /// D of document number `pair`.
     pub fn divisor(&self, pair: usize, divisor: Divisor) -> f64 {
-        divisor.of(self.bases[pair], self.exposures.sessions_of(&self.exposures.pairs[pair]))
+        divisor.of(self.bases[pair], self.exposures.pairs[pair].shown())
     }
 
     /// The mean relevance under which corrections sum to 0, `Σ c/D / Σ X/D`, where it is needed: documents count by how
@@ -63,7 +73,7 @@ impl<'e> Documents<'e> {
     pub fn mean(&self, divisor: Divisor) -> Option<f64> {
         let needed = match &self.beliefs {
             Beliefs::Zero => false,
-            Beliefs::Mean => true,
+            Beliefs::Mean | Beliefs::ByPosition => true,
             Beliefs::Each(values) => values.iter().any(Option::is_none),
         };
         if !needed {
@@ -85,6 +95,7 @@ impl<'e> Documents<'e> {
         match &self.beliefs {
             Beliefs::Zero => 0.0,
             Beliefs::Mean => mean.unwrap_or(0.0),
+            Beliefs::ByPosition => self.by_position[self.exposures.pairs[pair].usual_position() - 1],
             Beliefs::Each(values) => values[pair].or(mean).unwrap_or(0.0),
         }
     }

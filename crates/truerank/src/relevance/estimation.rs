@@ -16,13 +16,14 @@ pub fn estimate(counts: &dyn CountsView, propensities: &Propensities, estimator:
 /// An estimator, and for those that divide by exposure a prior that clicks correct:
 ///
 /// ```text
-/// ŷ = r̂ + (c − r̂X) / D        D = max(X, τ·n(q)) + b
+/// ŷ = r̂ + (c − r̂X) / D        D = max(X, τ·n(q,d)) + b
 /// ```
 ///
 /// with r̂ the prior, c the clicks, and X the exposure: `E(q,d)` for `user-aware`, its smoothed form for
-/// `user-aware-smoothed`. With neither τ nor b, D is X and r̂ cancels. τ clips: a document that the sessions of its
-/// query examined less than τ times each keeps a part of its prior. For right θ the weights are unbiased where nothing is
-/// clipped or where the prior is right; for wrong θ they are biased whatever the prior, as X holds θ. b shrinks: `(c + r̂b)/(X + b)`, the mean of what a Beta prior and the clicks say.
+/// `user-aware-smoothed`. With neither τ nor b, D is X and r̂ cancels. τ clips: a document that was examined in less
+/// than a share τ of its impressions n(q,d) keeps a part of its prior. For right θ the weights are unbiased where nothing
+/// is clipped or where the prior is right; for wrong θ they are biased whatever the prior, as X holds θ. b shrinks:
+/// `(c + r̂b)/(X + b)`, the mean of what a Gamma prior and the clicks say.
 ///
 /// The variance is that of the weight for the given sessions, `Σ_cells n·w²·θγ(1−θγ)`, with w what a click counts
 /// (`1/D` here) and γ the relevance pulled a little toward the mean, `(c + γ̄)/(E + 1)`, so that a document without
@@ -70,7 +71,7 @@ impl Estimation {
         self
     }
 
-    /// τ: exposures below τ·n(q) are raised to it. Default: none.
+    /// τ: exposures below τ·n(q,d) are raised to it. Default: none.
     pub fn clip(mut self, clip: Option<f64>) -> Self {
         self.clip = clip;
         self
@@ -95,7 +96,7 @@ impl Estimation {
         let clip = self.clip.unwrap_or(0.0);
         let shrink = match self.shrink {
             Shrink::None => None,
-            Shrink::Auto => Some(least_error_shrink(&documents, clip)?),
+            Shrink::Auto => Some(least_error_shrink(&documents, clip)),
             Shrink::Fixed(b) => Some(b),
         };
         let divisor = Divisor { clip, shrink: shrink.unwrap_or(0.0) };
@@ -133,7 +134,7 @@ impl Estimation {
     fn beta(&self, exposures: &Exposures<'_>) -> Result<Option<f64>> {
         let Estimator::UserAwareSmoothed(smoothing) = self.estimator else { return Ok(None) };
         Ok(Some(match smoothing {
-            Smoothing::LeastError => least_error_beta_of(&exposures.sessions, &exposures.pairs, exposures.moments),
+            Smoothing::LeastError => least_error_beta_of(&exposures.pairs, exposures.moments),
             Smoothing::Likelihood => likelihood_beta(exposures.counts)?,
             Smoothing::Fixed(beta) if beta >= 0.0 && beta.is_finite() => beta,
             Smoothing::Fixed(beta) => {

@@ -8,24 +8,24 @@ use crate::{Error, Result};
 
 /// How clicks become relevance. Each estimator is `ŷ(q,d) = Σ_cells c·w` with its own weight `w` of a click.
 ///
-/// With θ the examination probability, `n(q)` the sessions of a query, and `E(q,d) = Σ_cells n·θ(u,k)`:
+/// With θ the examination probability, `n(q,d)` the impressions of a document, `E(q,d) = Σ_cells n·θ(u,k)` its exposure, and
+/// `Ē(q,d) = Σ_cells n·θ̄(k)` what its exposure would be to average users:
 ///
 /// | estimator | w | |
 /// |---|---|---|
-/// | `naive` | `1/n(q)` | takes clicks for relevance |
-/// | `ips-pbm` | `1/(n(q)·θ̄(k))` | Joachims et al. 2017; biased where users differ in queries and in depth |
-/// | `straightforward` | `1/(n(q)·θ(u,k))` | unbiased, large variance where some users rarely look |
+/// | `naive` | `1/n(q,d)` | takes clicks for relevance |
+/// | `ips-pbm` | `1/Ē(q,d)` | Joachims et al. 2017; biased where users differ in queries and in depth |
+/// | `straightforward` | `1/(n(q,d)·θ(u,k))` | unbiased, large variance where some users rarely look |
 /// | `user-aware` | `1/E(q,d)` | unbiased, less variance; Niu et al. |
-/// | `user-aware-smoothed` | `1/D(q,d)` | user-aware with P(u\|q) shrunk toward P(u) |
+/// | `user-aware-smoothed` | `1/D(q,d)` | user-aware with the users who saw the document shrunk toward all users |
 ///
-/// where `D = (n(q)·E + β·Ē)/(n(q)+β)` and `Ē = Σ_cells n·θ̄(k)`: the exposure under
-/// `P̃(u|q) = (n(q,u) + β·P(u))/(n(q)+β)`. β → 0 gives `user-aware`, β → ∞ gives `ips-pbm` (where a document keeps its
-/// position).
+/// where `D = (n(q,d)·E + β·Ē)/(n(q,d)+β)`. β → 0 gives `user-aware`, β → ∞ gives `ips-pbm`. Where every session of a query
+/// shows the same list, `n(q,d)` is `n(q)`, the sessions of the query, and these are the paper's estimators.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Estimator {
-    /// Clicks over sessions.
+    /// Clicks over impressions.
     Naive,
-    /// Each click over the population's examination of its position.
+    /// Clicks over expected exposure to average users.
     IpsPbm,
     /// Each click over its own user's examination of its position.
     Straightforward,

@@ -21,7 +21,7 @@ fn log() -> (Dataset, Counts, Propensities) {
 /// Every estimator, every way to choose β, every prior with a clip and shrinkage.
 fn estimations(counts: &dyn CountsView, propensities: &Propensities, data: &Dataset) -> Vec<Estimation> {
     let predicted = RelevancePredictor::new().predict(counts, propensities, data, &Silent).unwrap();
-    let priors = [Prior::None, Prior::Mean, Prior::Model(predicted)];
+    let priors = [Prior::None, Prior::Mean, Prior::Position, Prior::Model(predicted)];
     let likely = Estimator::UserAwareSmoothed(Smoothing::Likelihood);
     let plain = Estimator::all().into_iter().chain([likely]).map(Estimation::new);
     let corrected = priors.into_iter().flat_map(|prior| {
@@ -46,7 +46,7 @@ fn weights_diagnostics_and_expected_errors_do_not_depend_on_where_counts_are() {
             .collect();
         (all, expected_errors(&exposures, &Estimator::all()).unwrap())
     });
-    assert_eq!(found[0].0.len(), Estimator::all().len() + 1 + 9);
+    assert_eq!(found[0].0.len(), Estimator::all().len() + 1 + 12);
     assert_same(&found);
 }
 

@@ -13,8 +13,6 @@ pub struct Exposures<'a> {
     first_pairs: Vec<usize>,
     /// Sorted by query, document.
     pub(super) pairs: Vec<PairSums>,
-    /// n(q) of each query.
-    pub(super) sessions: Vec<u64>,
     pub(super) moments: RelevanceMoments,
 }
 
@@ -32,7 +30,7 @@ impl<'a> Exposures<'a> {
             },
         )?;
         let moments = RelevanceMoments::of(&pairs);
-        Ok(Exposures { counts, examination, first_pairs, pairs, sessions: counts.sessions_per_query(), moments })
+        Ok(Exposures { counts, examination, first_pairs, pairs, moments })
     }
 
     /// Hands to `take`, in order of the blocks, what `work` makes of the numbers and cells of a block's pairs.
@@ -42,17 +40,6 @@ impl<'a> Exposures<'a> {
         take: impl FnMut(T),
     ) -> Result<()> {
         self.counts.map_cells(|block, cells| work(&mut (self.first_pairs[block]..).zip(by_document(cells))), take)
-    }
-
-    /// The exposure of pair number `pair` to users between those of its query and all.
-    pub(super) fn smoothed(&self, pair: usize, beta: f64) -> f64 {
-        let pair = &self.pairs[pair];
-        pair.smoothed_exposure(self.sessions_of(pair), beta)
-    }
-
-    /// n(q) of the pair's query.
-    pub(super) fn sessions_of(&self, pair: &PairSums) -> f64 {
-        self.sessions[pair.query as usize] as f64
     }
 }
 
@@ -69,12 +56,27 @@ pub(super) struct PairSums {
     pub squared_exposure: f64,
     /// Σ n·θ̄(k): the exposure if average users had looked.
     pub average_exposure: f64,
+    /// Σ n·k.
+    pub positions: f64,
 }
 
 impl PairSums {
-    /// D = (n(q)·E + β·Ē) / (n(q)+β).
-    pub fn smoothed_exposure(&self, sessions: f64, beta: f64) -> f64 {
-        (sessions * self.exposure + beta * self.average_exposure) / (sessions + beta)
+    /// n(q,d).
+    pub fn shown(&self) -> f64 {
+        self.impressions as f64
+    }
+
+    /// The mean position where it was shown, rounded.
+    pub fn usual_position(&self) -> usize {
+        (self.positions / self.shown()).round() as usize
+    }
+
+    /// D = (n(q,d)·E + β·Ē) / (n(q,d)+β): the exposure to users between those who saw the document and all.
+    ///
+    /// What is known of who sees a document comes from its own impressions: one that was shown once, in a query of a
+    /// thousand sessions, was shown to one user.
+    pub fn smoothed_exposure(&self, beta: f64) -> f64 {
+        (self.shown() * self.exposure + beta * self.average_exposure) / (self.shown() + beta)
     }
 }
 
@@ -88,6 +90,7 @@ fn pair_sums(cells: &[Cell], examination: &Examination<'_>) -> PairSums {
         exposure: 0.0,
         squared_exposure: 0.0,
         average_exposure: 0.0,
+        positions: 0.0,
     };
     for cell in cells {
         let shown = cell.impressions as f64;
@@ -97,6 +100,7 @@ fn pair_sums(cells: &[Cell], examination: &Examination<'_>) -> PairSums {
         sums.exposure += shown * theta;
         sums.squared_exposure += shown * theta * theta;
         sums.average_exposure += shown * examination.average_at(cell.position);
+        sums.positions += shown * f64::from(cell.position);
     }
     sums
 }

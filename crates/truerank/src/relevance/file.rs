@@ -17,7 +17,7 @@ const FILE_TYPE: FileType = FileType { name: "truerank/relevance", version: 1 };
 const ROWS: usize = 1 << 16;
 
 impl Relevance {
-    /// Writes the columns `query, doc, weight, impressions, clicks, exposure, variance`.
+    /// Writes the columns `query, doc, weight, impressions, clicks, exposure, divisor, variance`.
     pub fn write(&self, path: &Path) -> Result<()> {
         let field = |name: &str, data_type| Field::new(name, data_type, false);
         let fields = vec![
@@ -27,11 +27,15 @@ impl Relevance {
             field("impressions", DataType::UInt64),
             field("clicks", DataType::UInt64),
             field("exposure", DataType::Float64),
+            field("divisor", DataType::Float64),
             field("variance", DataType::Float64),
         ];
         let mut notes = vec![("estimator", self.estimator.clone())];
         notes.extend(self.beta.map(|beta| ("beta", beta.to_string())));
         notes.extend(self.correction.notes());
+        if !self.by_position.is_empty() {
+            notes.push(("prior_by_position", join(&self.by_position)));
+        }
         let mut table = TableWriter::create(path, FILE_TYPE, fields, &notes)?;
         self.weights.chunks(ROWS).try_for_each(|weights| table.write(self.columns(weights)))?;
         table.finish()
@@ -51,6 +55,7 @@ impl Relevance {
             counts(|w| w.impressions),
             counts(|w| w.clicks),
             floats(|w| w.exposure),
+            floats(|w| w.divisor),
             floats(|w| w.variance),
         ]
     }
@@ -61,12 +66,14 @@ impl Relevance {
         let estimator = table.note("estimator").unwrap_or_default();
         let beta = table.note("beta").and_then(|text| text.parse().ok());
         let correction = Correction::from_notes(|key| table.note(key));
+        let by_position = split(&table.note("prior_by_position").unwrap_or_default());
         let (mut queries, mut docs, mut weights) = (Interner::default(), Interner::default(), Vec::new());
         table.for_each(|columns| {
             let query = columns.ids("query", &mut queries)?;
             let doc = columns.ids("doc", &mut docs)?;
             let (weight, exposure, variance) =
                 (columns.floats("weight")?, columns.floats("exposure")?, columns.floats("variance")?);
+            let divisor = columns.optional_floats("divisor")?;
             let (impressions, clicks) = (columns.counts("impressions")?, columns.counts("clicks")?);
             for i in 0..columns.len() {
                 if !(weight[i].is_finite() && weight[i] >= 0.0) {
@@ -80,13 +87,14 @@ impl Relevance {
                     impressions: impressions[i],
                     clicks: clicks[i],
                     exposure: exposure[i],
+                    divisor: divisor.as_ref().map_or(f64::NAN, |divisor| divisor[i]),
                     variance: variance[i],
                 });
             }
             Ok(())
         })?;
         let (queries, docs, weights) = sorted(path, queries, docs, weights)?;
-        Ok(Relevance { estimator, beta, correction, queries, docs, weights })
+        Ok(Relevance { estimator, beta, correction, queries, docs, by_position, weights })
     }
 }
 
@@ -126,6 +134,15 @@ impl Correction {
     }
 }
 
+/// Numbers as one text, and back.
+fn join(values: &[f64]) -> String {
+    values.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")
+}
+
+fn split(text: &str) -> Vec<f64> {
+    text.split(' ').filter_map(|value| value.parse().ok()).collect()
+}
+
 /// Ids in their natural order, and weights in that of their ids.
 fn sorted(path: &Path, queries: Interner, docs: Interner, mut weights: Vec<Weight>) -> Result<(Ids, Ids, Vec<Weight>)> {
     let ((queries, query_number), (docs, doc_number)) = (queries.into_sorted(), docs.into_sorted());
@@ -162,6 +179,7 @@ mod tests {
             impressions: 3,
             clicks: 1,
             exposure: 1.5,
+            divisor: 2.5,
             variance: 0.25,
         };
         let relevance = Relevance {
@@ -177,6 +195,7 @@ mod tests {
             },
             queries: Ids::Texts(queries),
             docs: Ids::Integers(vec![-1, 2, 30]),
+            by_position: vec![0.5, 1.0 / 3.0],
             weights: vec![weight(0, 1), weight(0, 2), weight(1, 0)],
         };
         let folder = tempfile::tempdir().unwrap();

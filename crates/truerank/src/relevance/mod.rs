@@ -1,8 +1,10 @@
 //! Turns clicks into relevance: cells and examination probabilities to a weight for each document of each query.
 //!
-//! [`estimate`] is the short form; [`Estimation`] adds a prior, clipping and shrinkage; [`Diagnostics`] says how much the
+//! [`estimate`] is the short form; [`Estimation`] adds a prior, clipping and shrinkage;
+//! [`EstimationChoice`] is the default for people's own logs and what they ask for instead; [`Diagnostics`] says how much the
 //! weights depend on few clicks.
 
+mod choice;
 mod correction;
 mod diagnostics;
 mod estimation;
@@ -14,17 +16,22 @@ mod exposures;
 mod file;
 #[cfg(test)]
 mod gains;
+#[cfg(test)]
+mod lists;
 mod model;
 mod moments;
 mod pairs;
+mod position;
 mod predict;
 mod prior;
 mod shrinkage;
 mod smoothing;
 #[cfg(test)]
 mod theorems;
+mod training;
 mod weighing;
 
+pub use choice::EstimationChoice;
 pub use diagnostics::{ClickWeight, Diagnostics, EffectiveSizes};
 pub use estimation::{Estimation, estimate};
 pub use estimator::{Estimator, Smoothing};

@@ -16,6 +16,8 @@ pub struct Relevance {
     pub queries: Ids,
     /// Documents, sorted.
     pub docs: Ids,
+    /// The prior relevance of a document that is shown at position 1, 2, …; empty where the prior is another.
+    pub by_position: Vec<f64>,
     /// Sorted by query, document.
     pub weights: Vec<Weight>,
 }
@@ -35,6 +37,8 @@ pub struct Weight {
     pub clicks: u64,
     /// E(q,d) = Σ n·θ(u,k): how often it was examined, in expectation.
     pub exposure: f64,
+    /// D: what its clicks are divided by. Not a number where the file is from before it was kept.
+    pub divisor: f64,
     /// The variance of `weight` for the given sessions; a prior is taken as given.
     pub variance: f64,
 }
@@ -48,7 +52,7 @@ pub struct Correction {
     pub mean: Option<f64>,
     /// Documents without a prediction, which got the mean.
     pub unpredicted: u64,
-    /// τ: exposures below τ·n(q) were raised to it.
+    /// τ: exposures below τ·n(q,d) were raised to it.
     pub clip: Option<f64>,
     /// b: what was added to exposures.
     pub shrink: Option<f64>,

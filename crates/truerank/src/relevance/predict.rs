@@ -1,6 +1,8 @@
 //! Predicts relevance from features, each document by a model that saw no click on its query.
 
-use super::{Exposures, PredictedRelevance};
+use super::correction::Documents;
+use super::shrinkage::least_error_shrink;
+use super::{Estimator, Exposures, PredictedRelevance, Prior};
 use crate::counts::{Counts, CountsView};
 use crate::data::{Dataset, RowFinder, nothing_matches};
 use crate::network::Architecture;
@@ -12,8 +14,9 @@ use crate::{Error, Result};
 /// Cross-fitted predictions of P(r=1) from features, for given examination.
 ///
 /// Queries are dealt into four parts. Each part is predicted by a regression of clicks on features, fitted to the other
-/// three: `c` clicks in `E` examinations, so that `Σ x·(c − E·γ) = 0`, which holds in expectation whatever the positions
-/// and users were. At the end one line through all logits, two numbers, is fitted to all queries, so that predictions are
+/// three: `c` clicks in `E` examinations, so that `Σ x·w·(c − E·γ) = 0`, which holds in expectation whatever the positions
+/// and users were. Features do not say all about a document: a thousand examinations of one tell less of them than one
+/// examination of a thousand. So a document counts by `w = b/(E + b)`, with b the strength that shrinks weights toward the mean. At the end one line through all logits, two numbers, is fitted to all queries, so that predictions are
 /// calibrated also where a model learned its own part too well.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RelevancePredictor {
@@ -59,7 +62,8 @@ impl RelevancePredictor {
         data: &Dataset,
         progress: &dyn Progress,
     ) -> Result<PredictedRelevance> {
-        let regression = Regression::new(&Exposures::new(counts, propensities)?, data)?;
+        let exposures = Exposures::new(counts, propensities)?;
+        let regression = Regression::new(&exposures, data)?.counting_by_information(strength(&exposures));
         let part_of_doc = parts(&regression.docs, self.seed);
         let scores = match &self.form {
             RelevanceForm::Table => {
@@ -109,7 +113,21 @@ struct Regression {
     exposure: Vec<f64>,
 }
 
+/// How many examinations a document's own relevance is worth beside its features.
+fn strength(exposures: &Exposures<'_>) -> f64 {
+    least_error_shrink(&Documents::new(exposures, Estimator::UserAware, None, &Prior::Mean), 0.0)
+}
+
 impl Regression {
+    /// Counts E examinations of a document as `E·b/(E + b)`, and its clicks likewise.
+    fn counting_by_information(mut self, b: f64) -> Self {
+        for (clicks, exposure) in self.clicks.iter_mut().zip(&mut self.exposure) {
+            let share = b / (*exposure + b);
+            (*clicks, *exposure) = (share * *clicks, share * *exposure);
+        }
+        self
+    }
+
     fn new(exposures: &Exposures<'_>, data: &Dataset) -> Result<Self> {
         let counts = exposures.counts;
         let docs: Vec<(u32, u32)> = exposures.pairs.iter().map(|pair| (pair.query, pair.doc)).collect();

@@ -17,6 +17,8 @@ pub enum Prior {
     None,
     /// The log's mean relevance, `Σ c/D / Σ E/D`: documents count by how much is known of them.
     Mean,
+    /// The mean relevance of documents that are usually shown at the same position.
+    Position,
     /// Predictions of a model that did not see the document's clicks, such as
     /// [`RelevancePredictor`](super::RelevancePredictor)'s.
     Model(PredictedRelevance),
@@ -30,6 +32,8 @@ pub enum PriorKind {
     None,
     /// `mean`.
     Mean,
+    /// `position`.
+    Position,
     /// `model`.
     Model,
 }
@@ -40,6 +44,7 @@ impl Prior {
         match self {
             Prior::None => PriorKind::None,
             Prior::Mean => PriorKind::Mean,
+            Prior::Position => PriorKind::Position,
             Prior::Model(_) => PriorKind::Model,
         }
     }
@@ -51,6 +56,7 @@ impl PriorKind {
         Ok(match self {
             PriorKind::None => Prior::None,
             PriorKind::Mean => Prior::Mean,
+            PriorKind::Position => Prior::Position,
             PriorKind::Model => Prior::Model(predict()?),
         })
     }
@@ -71,6 +77,7 @@ impl fmt::Display for PriorKind {
         f.pad(match self {
             PriorKind::None => "none",
             PriorKind::Mean => "mean",
+            PriorKind::Position => "position",
             PriorKind::Model => "model",
         })
     }
@@ -80,7 +87,7 @@ impl FromStr for PriorKind {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        find_named(&[PriorKind::None, PriorKind::Mean, PriorKind::Model], text, "a prior")
+        find_named(&[PriorKind::None, PriorKind::Mean, PriorKind::Position, PriorKind::Model], text, "a prior")
     }
 }
 
@@ -117,6 +124,8 @@ pub struct PredictedRelevance {
     /// Query, document and their value, sorted.
     values: Vec<(u32, u32, f64)>,
     mean: f64,
+    /// What documents without a value have at position 1, 2, …; the mean past its end.
+    by_position: Vec<f64>,
 }
 
 impl PredictedRelevance {
@@ -137,7 +146,7 @@ impl PredictedRelevance {
                 let subject = name(two[0].0, two[0].1);
                 Err(Error::parameter(format!("{subject} has two predictions, but needs one")))
             }
-            None => Ok(PredictedRelevance { mean: mean(&values), queries, docs, values }),
+            None => Ok(PredictedRelevance { mean: mean(&values), queries, docs, values, by_position: Vec::new() }),
         }
     }
 
@@ -154,6 +163,12 @@ impl PredictedRelevance {
     /// The mean of the predictions; of relevance weights, clicks over exposure.
     pub fn mean(&self) -> f64 {
         self.mean
+    }
+
+    /// What is believed of a document without a prediction that is shown at `position`: the prior of that position where
+    /// there is one, else the mean.
+    pub fn at_position(&self, position: u32) -> f64 {
+        self.by_position.get(position as usize - 1).copied().unwrap_or(self.mean)
     }
 
     /// For each shown document of `counts`, sorted by query and document, its prediction.
@@ -189,6 +204,7 @@ impl From<&Relevance> for PredictedRelevance {
             queries: relevance.queries.clone(),
             docs: relevance.docs.clone(),
             values: relevance.weights.iter().map(|w| (w.query, w.doc, w.weight.min(1.0))).collect(),
+            by_position: relevance.by_position.clone(),
         }
     }
 }

@@ -24,17 +24,16 @@ const CHUNK: usize = 4096;
 /// bias is `γ²(ρ−1)²` and its variance `ρ²·(γE − γ²Σnθ²)/E²`. γ and γ² are replaced by their means over the log.
 pub fn least_error_beta(counts: &dyn CountsView, propensities: &Propensities) -> Result<f64> {
     let exposures = Exposures::new(counts, propensities)?;
-    Ok(least_error_beta_of(&exposures.sessions, &exposures.pairs, exposures.moments))
+    Ok(least_error_beta_of(&exposures.pairs, exposures.moments))
 }
 
-pub(super) fn least_error_beta_of(sessions: &[u64], pairs: &[PairSums], moments: RelevanceMoments) -> f64 {
+pub(super) fn least_error_beta_of(pairs: &[PairSums], moments: RelevanceMoments) -> f64 {
     lowest(|beta| {
         chunked_sum(pairs, |pair| {
             if pair.exposure == 0.0 {
                 return 0.0;
             }
-            let n = sessions[pair.query as usize] as f64;
-            let shrink = pair.exposure / pair.smoothed_exposure(n, beta);
+            let shrink = pair.exposure / pair.smoothed_exposure(beta);
             let bias = shrink - 1.0;
             let variance = (moments.mean * pair.exposure - moments.mean_square * pair.squared_exposure)
                 / (pair.exposure * pair.exposure);

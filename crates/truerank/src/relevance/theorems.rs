@@ -199,16 +199,16 @@ fn weight_by_sessions(sessions: &[Session], theta: &Propensities, estimator: Est
     let of_query: Vec<&Session> = sessions.iter().filter(|s| s.query == query).collect();
     let examined = |user: u32, k: usize| theta.of_user(user as usize)[k];
     let average = |k: usize| sessions.iter().map(|s| examined(s.user, k)).sum::<f64>() / sessions.len() as f64;
-    let n = of_query.len() as f64;
     let sum = |value: &dyn Fn(u32, usize, bool) -> f64| -> f64 {
         let shown = of_query.iter().flat_map(|s| s.page.iter().enumerate().map(move |(k, page)| (s.user, k, page)));
         shown.filter(|(_, _, page)| page.0 == doc).map(|(user, k, page)| value(user, k, page.1)).sum()
     };
+    let n = sum(&|_, _, _| 1.0);
     let clicks = sum(&|_, _, click| f64::from(click));
     let exposure = sum(&|user, k, _| examined(user, k));
     match estimator {
         Estimator::Naive => clicks / n,
-        Estimator::IpsPbm => sum(&|_, k, click| f64::from(click) / average(k)) / n,
+        Estimator::IpsPbm => clicks / sum(&|_, k, _| average(k)),
         Estimator::Straightforward => sum(&|user, k, click| f64::from(click) / examined(user, k)) / n,
         Estimator::UserAware => clicks / exposure,
         Estimator::UserAwareSmoothed(Smoothing::Fixed(beta)) => {
@@ -239,12 +239,7 @@ proptest! {
         let aware = estimate(&counts, &theta, Estimator::UserAware).unwrap();
         let straight = estimate(&counts, &theta, Estimator::Straightforward).unwrap();
         for (aware, straight) in aware.weights.iter().zip(&straight.weights) {
-            // The theorem is about documents that every session of the query shows.
-            let everywhere = sessions.iter().filter(|s| s.query == aware.query)
-                .all(|s| s.page.iter().any(|(doc, _)| *doc == aware.doc));
-            if everywhere {
-                prop_assert!(aware.variance <= straight.variance * (1.0 + 1e-9));
-            }
+            prop_assert!(aware.variance <= straight.variance * (1.0 + 1e-9));
         }
     }
 }

@@ -34,6 +34,7 @@ impl<'e> Weighing<'e> {
             correction: Correction { clipped: self.clipped(), ..self.correction },
             queries: counts.queries().clone(),
             docs: counts.docs().clone(),
+            by_position: self.documents.by_position.clone(),
             weights,
         })
     }
@@ -61,8 +62,19 @@ impl<'e> Weighing<'e> {
             impressions: sums.impressions,
             clicks: sums.clicks,
             exposure: sums.exposure,
+            divisor: self.divisor_of(pair),
             variance,
         })
+    }
+
+    /// What the clicks on a document are divided by; those of `straightforward` each by their own θ, too.
+    fn divisor_of(&self, pair: usize) -> f64 {
+        let sums = &self.exposures().pairs[pair];
+        match self.estimator {
+            Estimator::Naive | Estimator::Straightforward => sums.shown(),
+            Estimator::IpsPbm => sums.average_exposure,
+            Estimator::UserAware | Estimator::UserAwareSmoothed(_) => self.documents.divisor(pair, self.divisor),
+        }
     }
 
     /// r̂·(1 − X/D): what is left of the prior.
@@ -77,17 +89,14 @@ impl<'e> Weighing<'e> {
     /// How much one click in `cell`, a cell of pair number `pair`, counts. A click where nobody looks is an error.
     pub(super) fn click_weight(&self, pair: usize, cell: &Cell) -> Result<f64> {
         let exposures = self.exposures();
-        let sessions = exposures.sessions[cell.query as usize] as f64;
+        let sums = &exposures.pairs[pair];
         let theta = exposures.examination.of(cell.user, cell.position);
         let (probability, divisor) = match self.estimator {
-            Estimator::Naive => (1.0, sessions),
-            Estimator::IpsPbm => {
-                let average = exposures.examination.average_at(cell.position);
-                (average, sessions * average)
-            }
-            Estimator::Straightforward => (theta, sessions * theta),
+            Estimator::Naive => (1.0, sums.shown()),
+            Estimator::IpsPbm => (sums.average_exposure, sums.average_exposure),
+            Estimator::Straightforward => (theta, sums.shown() * theta),
             Estimator::UserAware | Estimator::UserAwareSmoothed(_) => {
-                (self.documents.bases[pair], self.documents.divisor(pair, self.divisor))
+                (self.documents.bases[pair], self.divisor_of(pair))
             }
         };
         match (1.0 / divisor).is_finite() && probability > 0.0 {
@@ -102,7 +111,7 @@ impl<'e> Weighing<'e> {
         for (sums, &base) in self.exposures().pairs.iter().zip(&self.documents.bases) {
             clicks += sums.clicks as f64;
             exposure += sums.exposure;
-            if base < self.divisor.clip * self.exposures().sessions_of(sums) {
+            if base < self.divisor.clip * sums.shown() {
                 clipped.documents += 1;
                 clipped.clicks += sums.clicks as f64;
                 clipped.exposure += sums.exposure;

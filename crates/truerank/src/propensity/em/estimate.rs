@@ -11,7 +11,8 @@ use crate::propensity::bootstrap::{check_resamples, standard_errors};
 use crate::propensity::observations::{Observed, observe};
 use crate::propensity::users::HeldOut;
 use crate::propensity::{
-    Details, Evidence, Fit, Groups, Identifiability, Links, Propensities, SCALE, UserClusters, average, largest, rescale,
+    Details, Evidence, Fit, Groups, Identifiability, Links, Propensities, SCALE, UserClusters, average, largest,
+    rescale,
 };
 use crate::{Error, Result};
 

@@ -10,7 +10,8 @@ use crate::Result;
 use crate::progress::Silent;
 use crate::propensity::observations::{Observations, Observed, observe};
 use crate::propensity::users::{
-    ClusterCount, ExpectedUsers, Grouping, HeldOut, Kinds, Rows, UserClicks, candidates, choose, gained_nothing, sorted_clusters,
+    ClusterCount, ExpectedUsers, Grouping, HeldOut, Kinds, Rows, UserClicks, candidates, choose, gained_nothing,
+    sorted_clusters,
 };
 use crate::propensity::{UserClusters, UserGroups};
 

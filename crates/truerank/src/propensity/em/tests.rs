@@ -2,13 +2,13 @@
 
 use proptest::prelude::*;
 
-use super::{RegressionEm, RelevancePrior};
 use super::design::Design;
 use super::expectation::Weighted;
 use super::fit::Basis;
 use super::logistic::Logistic;
 use super::relevance::RelevanceModel;
 use super::squarem::Squarem;
+use super::{RegressionEm, RelevancePrior};
 use crate::counts::{Cell, CountOptions, Counts, count_log};
 use crate::data::{Dataset, DatasetBuilder};
 use crate::ids::Ids;

@@ -97,6 +97,10 @@ mod tests {
     #[test]
     fn what_gains_nothing_is_noticed() {
         assert!(!gained_nothing(&[-3.0]) && !gained_nothing(&[-3.0, -1.0]) && !gained_nothing(&[-3.0, -1.0, -0.9]));
-        assert!(gained_nothing(&[-3.0, -3.0]) && gained_nothing(&[-3.0, -1.0, -0.99]) && gained_nothing(&[-3.0, -1.0, -2.0]));
+        assert!(
+            gained_nothing(&[-3.0, -3.0])
+                && gained_nothing(&[-3.0, -1.0, -0.99])
+                && gained_nothing(&[-3.0, -1.0, -2.0])
+        );
     }
 }

@@ -312,9 +312,7 @@ impl ExpectedUsers {
 fn rates(users: &UserClicks<'_>) -> Vec<f64> {
     let positions = users.positions;
     let sum = |values: &[f64], k: usize| values.iter().skip(k).step_by(positions).sum::<f64>();
-    let rate = |k: usize| {
-        (sum(users.clicks, k) / sum(users.exposed, k).max(f64::MIN_POSITIVE)).clamp(1e-6, 1e6)
-    };
+    let rate = |k: usize| (sum(users.clicks, k) / sum(users.exposed, k).max(f64::MIN_POSITIVE)).clamp(1e-6, 1e6);
     (0..positions).map(rate).collect()
 }
 
@@ -326,6 +324,7 @@ fn busiest(users: &UserClicks<'_>, most: usize) -> (Vec<f64>, Vec<f64>) {
     order.sort_by(|&a, &b| clicks_of(b).total_cmp(&clicks_of(a)));
     order.truncate(most);
     order.sort_unstable();
-    let rows = |values: &[f64]| order.iter().flat_map(|&user| &values[user * positions..][..positions]).copied().collect();
+    let rows =
+        |values: &[f64]| order.iter().flat_map(|&user| &values[user * positions..][..positions]).copied().collect();
     (rows(users.clicks), rows(users.exposed))
 }

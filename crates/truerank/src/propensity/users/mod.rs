@@ -11,8 +11,8 @@ mod kinds;
 mod tests;
 
 pub use agreement::adjusted_rand_index;
-pub(super) use choice::{candidates, choose, gained_nothing};
 pub use choice::HeldOut;
+pub(super) use choice::{candidates, choose, gained_nothing};
 pub(super) use k_means::Rows;
 pub(super) use kinds::{ExpectedUsers, Kinds, UserClicks};
 

@@ -426,8 +426,16 @@ mod tests {
     }
 
     fn relevance() -> Relevance {
-        let weight =
-            |query, doc, weight| Weight { query, doc, weight, impressions: 1, clicks: 1, exposure: 1.0, variance: 0.0 };
+        let weight = |query, doc, weight| Weight {
+            query,
+            doc,
+            weight,
+            impressions: 1,
+            clicks: 1,
+            exposure: 1.0,
+            divisor: 1.0,
+            variance: 0.0,
+        };
         Relevance {
             estimator: "user-aware".into(),
             queries: Ids::Integers(vec![3, 7, 9]),
