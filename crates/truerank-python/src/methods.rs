@@ -8,8 +8,8 @@ use serde_json::json;
 use truerank::data::Dataset;
 use truerank::network::Architecture;
 use truerank::propensity::{
-    Contexts, Cpbm, Grouping, InterventionHarvesting, RegressionEm, RelevanceForm, ShrinkUsers, SwapExperiment,
-    UserChoice, UserPbm, Weighting,
+    Contexts, Cpbm, Grouping, InterventionHarvesting, RegressionEm, RelevanceForm, RelevancePrior, ShrinkUsers,
+    SwapExperiment, UserChoice, UserPbm, Weighting,
 };
 use truerank::ranker::Dla;
 
@@ -25,7 +25,7 @@ use crate::run::{run, run_quiet};
 
 /// Regression-EM. Also returns how well each number of clusters that was tried predicted, where it was chosen.
 #[pyfunction]
-#[pyo3(signature = (counts, data, *, per_user, relevance, shrink, clusters, grouping, strict, iterations, tolerance,
+#[pyo3(signature = (counts, data, *, per_user, relevance, prior, shrink, clusters, grouping, strict, iterations, tolerance,
     resamples, seed, progress))]
 #[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn _regression_em<'py>(
@@ -34,6 +34,7 @@ pub fn _regression_em<'py>(
     data: Option<&Bound<'py, PyAny>>,
     per_user: Option<bool>,
     relevance: Option<&Bound<'py, PyAny>>,
+    prior: Option<&Bound<'py, PyAny>>,
     shrink: Option<&Bound<'py, PyAny>>,
     clusters: Option<&Bound<'py, PyAny>>,
     grouping: Option<&Bound<'py, PyAny>>,
@@ -54,6 +55,7 @@ pub fn _regression_em<'py>(
     choice.check(|name| name.replace('-', "_")).map_err(to_python)?;
     let form = parsed(relevance)?.unwrap_or_else(|| RelevanceForm::suited_to(data.as_deref()));
     let em = RegressionEm::new().users(choice.of(counts.inner.users.len())).relevance(form);
+    let em = with(em, parsed::<RelevancePrior>(prior)?, RegressionEm::prior);
     let em = with(em, strict, RegressionEm::strict);
     let em = with(em, iterations, RegressionEm::iterations);
     let em = with(em, tolerance, RegressionEm::tolerance);

@@ -12,7 +12,7 @@ use truerank::files::check_file;
 use truerank::network::Architecture;
 use truerank::propensity::{
     ClusterCount, Contexts, Cpbm, Grouping, InterventionHarvesting, Propensities, PropensityError, RegressionEm,
-    RelevanceForm, ShrinkUsers, SwapExperiment, UserChoice, UserPbm, Weighting,
+    RelevanceForm, RelevancePrior, ShrinkUsers, SwapExperiment, UserChoice, UserPbm, Weighting,
 };
 use truerank::ranker::Dla;
 
@@ -66,7 +66,12 @@ pub struct Propensity {
     #[arg(long, value_name = "FORM")]
     relevance: Option<RelevanceForm>,
 
-    /// em: what users are pulled toward [default: clusters of more than 50 users, else population]
+    /// em: what is believed of a document's relevance before its clicks: a Gamma distribution fitted to the log, or
+    /// nothing, as Regression-EM was published [default: fitted]
+    #[arg(long, value_parser = named::<_, RelevancePrior>(RelevancePrior::NAMES))]
+    prior: Option<RelevancePrior>,
+
+    /// em: what users are pulled toward [default: clusters]
     #[arg(long, value_parser = named::<_, ShrinkUsers>(ShrinkUsers::NAMES))]
     shrink: Option<ShrinkUsers>,
 
@@ -112,8 +117,8 @@ pub struct Propensity {
     model: Option<Architecture>,
 
     /// em: sum up on an Apache Spark cluster that sees the counts and the output under the same paths: the address of its
-    /// Spark Connect server. Relevance is a table, users are not shrunk, and there are no standard errors [default:
-    /// estimate here]
+    /// Spark Connect server. Relevance is a table without a prior, users are not shrunk, and there are no standard
+    /// errors [default: estimate here]
     #[arg(long, value_name = "sc://HOST:PORT")]
     engine: Option<String>,
 
@@ -208,9 +213,10 @@ impl Propensity {
     /// Refuses options that would have no effect, and values that no method takes, before anything is read.
     fn check(&self) -> Result<()> {
         use Method::{Cpbm, Dla, Em, Harvesting, Swap, UserPbm};
-        let options: [(bool, &str, &[Method]); 13] = [
+        let options: [(bool, &str, &[Method]); 14] = [
             (self.data.is_some(), "--data", &[Em, UserPbm, Dla]),
             (self.relevance.is_some(), "--relevance", &[Em]),
+            (self.prior.is_some(), "--prior", &[Em]),
             (self.shrink.is_some(), "--shrink", &[Em]),
             (self.clusters.is_some(), "--clusters", &[Em]),
             (self.grouping.is_some(), "--grouping", &[Em]),
@@ -241,6 +247,7 @@ impl Propensity {
             (self.method != Method::Em, "--method other than em"),
             (self.data.is_some(), "--data"),
             (relevance, "--relevance other than table"),
+            (self.prior == Some(RelevancePrior::Fitted), "--prior fitted"),
             (self.shrink.is_some_and(|shrink| shrink != ShrinkUsers::None), "--shrink other than none"),
             (self.clusters.is_some(), "--clusters"),
             (self.grouping.is_some(), "--grouping"),
@@ -345,7 +352,7 @@ impl Propensity {
         let form = self.relevance.clone().unwrap_or_else(|| RelevanceForm::suited_to(data));
         let users = self.user_choice().of(users);
         let em = RegressionEm::new().users(users).relevance(form).strict(self.strict).seed(self.seed);
-        let em = with(em, self.iterations, RegressionEm::iterations);
+        let em = with(with(em, self.prior, RegressionEm::prior), self.iterations, RegressionEm::iterations);
         with(with(em, self.tolerance, RegressionEm::tolerance), self.resamples, RegressionEm::resamples)
     }
 

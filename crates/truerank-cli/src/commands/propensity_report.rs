@@ -1,7 +1,7 @@
 //! What `truerank propensity` prints.
 
 use serde_json::json;
-use truerank::propensity::{HeldOut, Propensities, PropensityError, mean_examined_position};
+use truerank::propensity::{HeldOut, LevelAndShape, Propensities, PropensityError};
 use truerank::ranker::Ranker;
 
 use crate::output::{Table, measure, thousands};
@@ -32,9 +32,16 @@ pub fn report(outcome: &Outcome, error: Option<&PropensityError>) -> String {
         text += &format!("\n{held_out}\n");
     }
     if propensities.details.clusters.is_some() {
-        text += &format!("\nusers, in clusters sorted by mean examined position\n{}", cluster_table(propensities));
-    } else if (1..=FEW_USERS).contains(&propensities.users.len()) {
+        text += &format!("\nclusters of users, those who look deeper last\n{}", cluster_table(propensities));
+    }
+    if (1..=FEW_USERS).contains(&propensities.users.len()) {
         text += &format!("\n{}", user_table(propensities));
+    }
+    if !propensities.users.is_empty() {
+        text += LEGEND;
+    }
+    if let Some(harvested) = &propensities.details.harvested {
+        text += &harvested_line(&propensities.population, harvested);
     }
     if let Some(fit) = &propensities.details.fit {
         let ended = if fit.converged { "converged after" } else { "stopped, not converged, after" };
@@ -48,6 +55,18 @@ pub fn report(outcome: &Outcome, error: Option<&PropensityError>) -> String {
     text
 }
 
+const LEGEND: &str = "\
+level: clicks, as a multiple of what people click at the same positions; depth: mean
+position of the shape; p1, p2, …: the shape. Examination in the exposure is level times shape.
+";
+
+/// How far another way to the same is on average, past the position that has the scale.
+fn harvested_line(population: &[f64], harvested: &[f64]) -> String {
+    let apart: Vec<f64> = population.iter().zip(harvested).map(|(em, other)| (em / other - 1.0).abs()).collect();
+    let others = apart.iter().filter(|share| **share > 0.0).count().max(1) as f64;
+    format!("intervention harvesting is {:.1} % away on average\n", 100.0 * apart.iter().sum::<f64>() / others)
+}
+
 fn population_table(propensities: &Propensities) -> String {
     let evidence = &propensities.details.population;
     let mut header = vec!["position", "examination"];
@@ -58,7 +77,9 @@ fn population_table(propensities: &Propensities) -> String {
     let mut table = Table::new(header);
     for (index, theta) in propensities.population.iter().enumerate() {
         let mut row = vec![(index + 1).to_string(), measure(*theta)];
-        row.extend(evidence.standard_errors.get(index).map(|error| measure(*error)));
+        // Where the scale or a border fixes the value, there is no error to speak of.
+        let printed = |error: &f64| if *error > 0.0 { measure(*error) } else { "–".into() };
+        row.extend(evidence.standard_errors.get(index).map(printed));
         let counted = [&evidence.impressions, &evidence.clicks];
         row.extend(counted.map(|counts| counts.get(index).map_or(String::new(), |count| thousands(*count))));
         table.row(row);
@@ -77,25 +98,32 @@ fn on_one_line(name: &str) -> String {
 }
 
 fn user_table(propensities: &Propensities) -> String {
-    let mut table = Table::new(positions_header("user", propensities));
+    let mut header = positions_header("user", propensities);
+    header.splice(1..1, ["level", "depth"].map(String::from));
+    let mut table = Table::new(header);
     for user in 0..propensities.users.len() {
-        let values = propensities.of_user(user).iter().map(|theta| measure(*theta));
-        table.row(std::iter::once(on_one_line(&propensities.users.name(user))).chain(values));
+        let name = on_one_line(&propensities.users.name(user));
+        table.row(std::iter::once(name).chain(factors(propensities, propensities.of_user(user))));
     }
     table.render()
+}
+
+/// Level, depth and shape.
+fn factors(propensities: &Propensities, row: &[f64]) -> impl Iterator<Item = String> {
+    let factors: LevelAndShape = propensities.level_and_shape(row);
+    let (level, depth) = (format!("{:.2}", factors.level), format!("{:.2}", factors.depth()));
+    [level, depth].into_iter().chain(factors.shape.into_iter().map(measure))
 }
 
 fn cluster_table(propensities: &Propensities) -> String {
     let Some(clusters) = &propensities.details.clusters else { return String::new() };
     let mut header = positions_header("cluster", propensities);
-    header.splice(1..1, ["users".to_string(), "mean position".to_string()]);
+    header.splice(1..1, ["users", "level", "depth"].map(String::from));
     let mut table = Table::new(header);
     for (index, row) in clusters.examination.chunks_exact(propensities.positions()).enumerate() {
         let users = clusters.of_user.iter().filter(|cluster| **cluster as usize == index).count();
-        let mut cells = vec![format!("c{}", index + 1), thousands(users as u64)];
-        cells.push(format!("{:.2}", mean_examined_position(row)));
-        cells.extend(row.iter().map(|theta| measure(*theta)));
-        table.row(cells);
+        let cells = [format!("c{}", index + 1), thousands(users as u64)];
+        table.row(cells.into_iter().chain(factors(propensities, row)));
     }
     table.render()
 }
@@ -104,7 +132,13 @@ fn cluster_table(propensities: &Propensities) -> String {
 fn chosen_line(held_out: &[HeldOut], propensities: &Propensities) -> Option<String> {
     let clusters = propensities.details.clusters.as_ref()?.len(propensities.positions());
     let tried: Vec<String> = held_out.iter().map(|score| score.clusters.to_string()).collect();
-    (!tried.is_empty()).then(|| format!("{clusters} clusters chosen by held-out clicks, among {}", tried.join(", ")))
+    let alike = propensities.by_user.chunks_exact(propensities.positions()).all(|row| row == propensities.of_user(0));
+    let chosen = match clusters {
+        _ if alike => "one examination for all users".to_string(),
+        1 => "1 cluster".to_string(),
+        _ => format!("{clusters} clusters"),
+    };
+    (!tried.is_empty()).then(|| format!("{chosen}, chosen by held-out clicks, among {}", tried.join(", ")))
 }
 
 /// The same for programs.
@@ -115,6 +149,7 @@ pub fn to_json(outcome: &Outcome, error: Option<&PropensityError>) -> serde_json
         "method": propensities.method, "scale": propensities.scale,
         "population": propensities.population,
         "standard_errors": propensities.details.population.standard_errors,
+        "harvesting": propensities.details.harvested,
         "users": propensities.users.len(),
         "clusters": propensities.details.clusters.as_ref().map(|clusters| {
             clusters.examination.chunks_exact(propensities.positions()).map(<[f64]>::to_vec).collect::<Vec<_>>()

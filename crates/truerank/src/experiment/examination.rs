@@ -6,8 +6,8 @@ use crate::Result;
 use crate::network::Architecture;
 use crate::progress::Progress;
 use crate::propensity::{
-    ClusterCount, Cpbm, EmUsers, InterventionHarvesting, Propensities, RegressionEm, RelevanceForm, SwapExperiment,
-    UserGroups, UserPbm,
+    ClusterCount, Cpbm, EmUsers, InterventionHarvesting, Propensities, RegressionEm, RelevanceForm, RelevancePrior,
+    SwapExperiment, UserGroups, UserPbm,
 };
 use crate::ranker::Dla;
 
@@ -32,7 +32,13 @@ impl World<'_> {
         match source {
             Source::Known => Ok(self.require_truth("known examination")?.propensities.clone()),
             Source::Em { relevance, per_user } => {
-                let mut em = RegressionEm::new().users(self.em_users(per_user)).relevance(form(relevance));
+                let users = self.em_users(per_user);
+                // As the paper has it, but for users with few sessions, who need others.
+                let prior = match users {
+                    EmUsers::Grouped(_) => RelevancePrior::Fitted,
+                    _ => RelevancePrior::None,
+                };
+                let mut em = RegressionEm::new().users(users).relevance(form(relevance)).prior(prior);
                 if self.counts.users.len() >= MANY_USERS {
                     em = em.tolerance(TOLERANCE_OF_MANY);
                 }

@@ -12,8 +12,8 @@ use crate::report::{
 /// The sections that a summary has.
 const SUMMARY: [&str; 5] = ["results", "predictions", "relevance", "training", "fitness"];
 
-const CAPTION: &str =
-    "The probability that a result is looked at, by position, relative to the most looked-at position.";
+const CAPTION: &str = "How deep people look: examination by position, relative to the most looked-at position, with what a group clicks more \
+     or less at all positions (its level) taken out.";
 
 /// The level of intervals and comparisons on the page.
 const SIGNIFICANCE: f64 = 0.05;
@@ -189,11 +189,17 @@ impl FitOutcome {
                 .enumerate()
                 .map(|(cluster, values)| {
                     let users = clusters.of_user.iter().filter(|&&of| of as usize == cluster).count();
-                    (format!("{} users", Format::Count.print(users as f64)), values.to_vec(), Style::Plain)
+                    let factors = found.level_and_shape(values);
+                    let name = format!("{} users, level {:.2}", Format::Count.print(users as f64), factors.level);
+                    (name, factors.shape, Style::Plain)
                 })
                 .collect(),
             None if found.users.len() <= FEW => (0..found.users.len())
-                .map(|user| (format!("user {}", found.users.name(user)), found.of_user(user).to_vec(), Style::Plain))
+                .map(|user| {
+                    let factors = found.level_and_shape(found.of_user(user));
+                    let name = format!("user {}, level {:.2}", found.users.name(user), factors.level);
+                    (name, factors.shape, Style::Plain)
+                })
                 .collect(),
             None => Vec::new(),
         };

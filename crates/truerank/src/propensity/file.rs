@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Details, Evidence, Fit, Propensities, UserClusters};
+use super::{Details, Evidence, Fit, LevelAndShape, Propensities, UserClusters};
 use crate::files::table::FileType;
 use crate::files::{AtomicFile, read_text};
 use crate::ids::Ids;
@@ -27,8 +27,10 @@ struct Document {
     fit: Option<FitRecord>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    harvesting: Option<Vec<f64>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    clusters: Vec<Vec<f64>>,
+    clusters: Vec<ClusterRow>,
     #[serde(default)]
     users: Vec<UserRow>,
 }
@@ -36,12 +38,39 @@ struct Document {
 #[derive(Serialize, Deserialize)]
 struct UserRow {
     user: UserId,
-    examination: Vec<f64>,
+    /// θ(u,k); `examination` in files before level and shape were told apart.
+    #[serde(alias = "examination")]
+    propensity: Vec<f64>,
+    /// For readers: `propensity` is `level` times `shape`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    level: Option<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    shape: Vec<f64>,
     /// Counted from 1, as people name them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cluster: Option<u32>,
     #[serde(flatten)]
     evidence: EvidenceRow,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum ClusterRow {
+    /// As files had it before level and shape were told apart.
+    Plain(Vec<f64>),
+    Whole {
+        propensity: Vec<f64>,
+        level: f64,
+        shape: Vec<f64>,
+    },
+}
+
+impl ClusterRow {
+    fn propensity(&self) -> &[f64] {
+        match self {
+            ClusterRow::Plain(values) | ClusterRow::Whole { propensity: values, .. } => values,
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize, Default, Clone)]
@@ -106,17 +135,26 @@ impl Propensities {
                 .map(|fit| FitRecord { converged: fit.converged, log_likelihood: fit.log_likelihood.clone() }),
             notes: details.notes.clone(),
             clusters: clusters.map_or(Vec::new(), |clusters| {
-                clusters.examination.chunks_exact(self.positions()).map(<[f64]>::to_vec).collect()
+                clusters.examination.chunks_exact(self.positions()).map(|row| self.cluster_row(row)).collect()
             }),
+            harvesting: details.harvested.clone(),
             users: (0..self.users.len())
                 .map(|user| UserRow {
                     user: self.user_id(user),
-                    examination: self.of_user(user).to_vec(),
+                    propensity: self.of_user(user).to_vec(),
+                    level: Some(rounded(self.level_and_shape(self.of_user(user)).level)),
+                    shape: self.level_and_shape(self.of_user(user)).shape.into_iter().map(rounded).collect(),
                     cluster: clusters.map(|clusters| clusters.of_user[user] + 1),
                     evidence: EvidenceRow::of(&details.by_user, user, self.positions()),
                 })
                 .collect(),
         }
+    }
+
+    fn cluster_row(&self, row: &[f64]) -> ClusterRow {
+        let LevelAndShape { level, shape } = self.level_and_shape(row);
+        let shape = shape.into_iter().map(rounded).collect();
+        ClusterRow::Whole { propensity: row.to_vec(), level: rounded(level), shape }
     }
 
     fn user_id(&self, user: usize) -> UserId {
@@ -125,6 +163,11 @@ impl Propensities {
             Ids::Texts(texts) => UserId::Text(texts.get(user).to_string()),
         }
     }
+}
+
+/// What follows from other numbers, to five digits after the point.
+fn rounded(value: f64) -> f64 {
+    (value * 1e5).round() / 1e5
 }
 
 impl EvidenceRow {
@@ -187,10 +230,11 @@ impl Document {
             row.lengths().into_iter().filter(|len| *len > 0).try_for_each(|len| expect(whose, len))
         };
         evidence("population_evidence", &self.population_evidence)?;
-        self.clusters.iter().try_for_each(|cluster| expect("a cluster", cluster.len()))?;
+        self.clusters.iter().try_for_each(|cluster| expect("a cluster", cluster.propensity().len()))?;
+        self.harvesting.iter().try_for_each(|row| expect("harvesting", row.len()))?;
         let lengths = self.users.first().map(|row| row.evidence.lengths());
         for (index, row) in self.users.iter().enumerate() {
-            expect(&format!("examination of user number {}", index + 1), row.examination.len())?;
+            expect(&format!("propensity of user number {}", index + 1), row.propensity.len())?;
             evidence(&format!("evidence of user number {}", index + 1), &row.evidence)?;
             self.check_cluster(path, index, row)?;
             if Some(row.evidence.lengths()) != lengths {
@@ -222,6 +266,7 @@ impl Document {
         let mut details = Details {
             fit: self.fit.map(|fit| Fit { converged: fit.converged, log_likelihood: fit.log_likelihood }),
             notes: self.notes,
+            harvested: self.harvesting,
             ..Details::default()
         };
         self.population_evidence.append_to(&mut details.population);
@@ -231,12 +276,13 @@ impl Document {
                 UserId::Integer(value) => users.push_integer(value),
                 UserId::Text(text) => users.push_text(&text),
             }
-            by_user.extend(row.examination);
+            by_user.extend(row.propensity);
             row.evidence.append_to(&mut details.by_user);
             of_user.extend(row.cluster.map(|cluster| cluster - 1));
         }
         if !self.clusters.is_empty() {
-            details.clusters = Some(UserClusters { of_user, examination: self.clusters.concat() });
+            let examination = self.clusters.iter().flat_map(ClusterRow::propensity).copied().collect();
+            details.clusters = Some(UserClusters { of_user, examination });
         }
         Propensities { method: self.method, scale: self.scale, population: self.population, users, by_user, details }
     }
@@ -262,6 +308,7 @@ mod tests {
                 },
                 fit: Some(Fit { log_likelihood: vec![-0.5, -0.25], converged: true }),
                 clusters: Some(UserClusters { of_user: vec![1, 0], examination: vec![1.0, 0.2, 1.0, 0.5] }),
+                harvested: Some(vec![1.0, 0.25]),
                 notes: vec!["a note".into()],
             },
         }
@@ -276,6 +323,18 @@ mod tests {
             propensities.write(&path).unwrap();
             assert_eq!(Propensities::read(&path).unwrap(), propensities);
         }
+    }
+
+    #[test]
+    fn files_of_before_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p.json");
+        let head = r#""type":"truerank/propensities","version":1,"method":"m","scale":"s","positions":2"#;
+        let rest =
+            r#""population":[1,0.5],"clusters":[[1,0.25]],"users":[{"user":1,"examination":[1,0.2],"cluster":1}]"#;
+        std::fs::write(&path, format!("{{{head},{rest}}}")).unwrap();
+        let found = Propensities::read(&path).unwrap();
+        assert_eq!((found.by_user, found.details.clusters.unwrap().examination), (vec![1.0, 0.2], vec![1.0, 0.25]));
     }
 
     #[test]

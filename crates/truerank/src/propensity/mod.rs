@@ -31,7 +31,7 @@ pub use em::{EmEstimate, EmUsers, RegressionEm, RelevanceForm, RelevancePrior, S
 pub use identifiability::{Groups, Identifiability, Links, Piece, Slot};
 pub use interventions::{Contexts, Cpbm, InterventionHarvesting, SwapExperiment, Weighting};
 pub use lookup::Examination;
-pub use model::{Details, Evidence, Fit, Propensities, UserClusters, mean_examined_position};
+pub use model::{Details, Evidence, Fit, LevelAndShape, Propensities, UserClusters, mean_examined_position};
 pub(crate) use scale::{SCALE, average, largest, rescale};
 pub use user_pbm::UserPbm;
 pub use users::{ClusterCount, Grouping, HeldOut, UserGroups, adjusted_rand_index};

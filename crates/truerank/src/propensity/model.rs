@@ -33,6 +33,8 @@ pub struct Details {
     pub fit: Option<Fit>,
     /// Groups of users who look alike, where they were asked for.
     pub clusters: Option<UserClusters>,
+    /// θ̄(k) by intervention harvesting, where documents were shown at several positions: another way to the same.
+    pub harvested: Option<Vec<f64>>,
     /// What a reader should know: what was not identified, what was assumed.
     pub notes: Vec<String>,
 }
@@ -73,6 +75,25 @@ impl UserClusters {
     }
 }
 
+/// θ(u,·) as a level and a shape, `θ(u,k) = level · shape(k)`.
+///
+/// Clicks alone do not tell whether someone who clicks more looks more or is pleased more easily; both belong into the
+/// exposure, as a click of an eager clicker says less. What a user looks at shows in the shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LevelAndShape {
+    /// How often the user clicks, as a multiple of what people do at the same positions.
+    pub level: f64,
+    /// How clicks are spread over positions, on the scale of the population's θ̄(k).
+    pub shape: Vec<f64>,
+}
+
+impl LevelAndShape {
+    /// The mean position of the shape: how deep the user looks.
+    pub fn depth(&self) -> f64 {
+        mean_examined_position(&self.shape)
+    }
+}
+
 /// `Σ k·θ(k) / Σ θ(k)`: the mean position among those examined.
 pub fn mean_examined_position(examination: &[f64]) -> f64 {
     let total: f64 = examination.iter().sum();
@@ -89,6 +110,21 @@ impl Propensities {
     /// The probabilities of known user number `user`, for positions 1, 2, ….
     pub fn of_user(&self, user: usize) -> &[f64] {
         &self.by_user[user * self.positions()..][..self.positions()]
+    }
+
+    /// A user's or a group's θ(·) as a level and a shape. The level is `Σ n(k)·θ(u,k) / Σ n(k)·θ̄(k)`, with n(k) the log's
+    /// impressions of a position; positions count alike where these are not known.
+    pub fn level_and_shape(&self, theta: &[f64]) -> LevelAndShape {
+        let shown = &self.details.population.impressions;
+        let weigh = |theta: &[f64]| -> f64 {
+            theta.iter().enumerate().map(|(k, theta)| shown.get(k).map_or(1.0, |n| *n as f64) * theta).sum()
+        };
+        let level = weigh(theta) / weigh(&self.population);
+        // Someone who never clicks has no shape of their own.
+        match level > 0.0 {
+            true => LevelAndShape { level, shape: theta.iter().map(|theta| theta / level).collect() },
+            false => LevelAndShape { level: 0.0, shape: self.population.clone() },
+        }
     }
 
     /// Checks that every value can be a probability on its scale and that the parts fit together.
@@ -146,6 +182,18 @@ impl Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn level_and_shape_are_factors_of_examination() {
+        let mut propensities = Propensities { population: vec![1.0, 0.5], ..Propensities::default() };
+        propensities.details.population.impressions = vec![30, 10];
+        let eager = propensities.level_and_shape(&[1.2, 1.0]);
+        let level = (30.0 * 1.2 + 10.0 * 1.0) / (30.0 * 1.0 + 10.0 * 0.5);
+        assert_eq!((eager.level, eager.shape.clone()), (level, vec![1.2 / level, 1.0 / level]));
+        assert_eq!(eager.depth(), mean_examined_position(&[1.2, 1.0]));
+        assert_eq!(propensities.level_and_shape(&[0.5, 0.25]).shape, [1.0, 0.5]);
+        assert_eq!(propensities.level_and_shape(&[0.0, 0.0]).level, 0.0);
+    }
 
     #[test]
     fn the_mean_examined_position_weighs_positions_by_examination() {

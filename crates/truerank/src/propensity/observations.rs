@@ -194,6 +194,11 @@ impl Observations {
         observations
     }
 
+    /// One group of all users, in memory.
+    pub fn population(counts: &dyn CountsView) -> Result<Self> {
+        Observations::kept(counts, &vec![0; counts.users().len()], None)
+    }
+
     fn kept(counts: &dyn CountsView, group_of_user: &[u32], keep: Option<&[bool]>) -> Result<Self> {
         let positions = counts.totals().max_position as usize;
         let mut all = Observations { positions, groups: group_count(group_of_user), ..Observations::default() };

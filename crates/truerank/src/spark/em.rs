@@ -14,8 +14,8 @@ use crate::propensity::{
 };
 use crate::{Error, Result};
 
-/// Estimates examination as [`RegressionEm`](crate::propensity::RegressionEm) does with a table of relevance, from counts
-/// that a cluster reads.
+/// Estimates examination as [`RegressionEm`](crate::propensity::RegressionEm) does with a table of relevance and
+/// [without a prior](crate::propensity::RelevancePrior::None), from counts that a cluster reads.
 ///
 /// Every iteration's sums are SQL over the cells, with θ and γ as joined tables. γ of the documents never leaves the
 /// cluster; this machine holds θ and the ids of users. The iteration is the same, SQUAREM over θ and γ with the same start
@@ -124,10 +124,14 @@ impl SparkEm {
             by_user: if self.per_user { slots.evidence() } else { Evidence::default() },
             fit: Some(fit),
             clusters: None,
+            harvested: None,
             notes,
         };
         Propensities {
-            method: format!("{}em, relevance by table", if self.per_user { "personalized " } else { "" }),
+            method: format!(
+                "{}em, relevance by table, without a prior",
+                if self.per_user { "personalized " } else { "" }
+            ),
             scale: SCALE.to_string(),
             population,
             users: if self.per_user { users } else { Ids::default() },

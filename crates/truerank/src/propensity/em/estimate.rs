@@ -2,6 +2,7 @@
 
 use super::expectation::Weighted;
 use super::fit::{Basis, Fitted};
+use super::second_opinion::SecondOpinion;
 use super::squarem::Squarem;
 use super::{EmUsers, RegressionEm, RelevanceForm, RelevancePrior};
 use crate::counts::CountsView;
@@ -225,7 +226,7 @@ impl<'a> Fitting<'a> {
         average(by_user, self.observations.positions(), &self.sessions)
     }
 
-    fn finish(self, mut found: Estimated, notes: Vec<String>) -> Result<EmEstimate> {
+    fn finish(self, mut found: Estimated, mut notes: Vec<String>) -> Result<EmEstimate> {
         let reference = largest(&found.population);
         let scale = found.population[reference];
         rescale(&mut found.population, reference);
@@ -235,6 +236,8 @@ impl<'a> Fitting<'a> {
         if matches!(self.em.users, EmUsers::Shrunk | EmUsers::Grouped(_)) {
             divide(&mut found.by_user_errors);
         }
+        let opinion = SecondOpinion::of(self.counts, self.em.resamples, self.em.seed)?;
+        notes.extend(opinion.as_ref().and_then(|it| it.contradiction(&found.population, &found.population_errors)));
         let personalized = self.em.users != EmUsers::Together;
         let users = if personalized { self.counts.users().clone() } else { Default::default() };
         let docs = self.observations.docs().iter().zip(&found.fit.relevance);
@@ -249,6 +252,7 @@ impl<'a> Fitting<'a> {
                 converged: found.fit.converged,
             }),
             clusters: found.clusters,
+            harvested: opinion.map(|opinion| opinion.population),
             notes,
         };
         Ok(EmEstimate {

@@ -14,6 +14,7 @@ mod learner;
 mod logistic;
 mod prior;
 mod relevance;
+mod second_opinion;
 mod squarem;
 #[cfg(test)]
 mod tests;

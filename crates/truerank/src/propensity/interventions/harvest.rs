@@ -7,8 +7,9 @@ use super::tables::{Pair, Tables, linked_to};
 use super::{Own, Relative, check_positive, fill_users, finish};
 use crate::counts::Counts;
 use crate::named::find_named;
+use crate::propensity::bootstrap::standard_errors;
 use crate::propensity::observations::Observations;
-use crate::propensity::{Fit, Propensities};
+use crate::propensity::{Fit, Propensities, largest, rescale};
 use crate::{Error, Result};
 
 /// Non-clicks are at least this many: keeps θ·r below 1 where everything was clicked.
@@ -167,6 +168,31 @@ impl InterventionHarvesting {
             let (by_user, notes) = fill_users(&own, &population);
             Ok(Relative { population, by_user, fit: Some(fit), notes })
         })
+    }
+
+    /// θ̄(k) with standard errors from observations of all users together, on the scale where the largest is 1. None where
+    /// shared documents do not link all positions.
+    pub(in crate::propensity) fn of_population(
+        &self,
+        overall: &Observations,
+        queries: usize,
+    ) -> Result<Option<(Vec<f64>, Vec<f64>)>> {
+        if Tables::check_size(1, overall.positions).is_err() {
+            return Ok(None);
+        }
+        let theta = |weights: &[f64]| {
+            let tables = Tables::new(overall, self.weighting, weights);
+            tables.check().map(|()| self.fit(&tables.pairs(0), tables.positions).0)
+        };
+        let Ok(mut point) = theta(&vec![1.0; queries]) else { return Ok(None) };
+        let reference = largest(&point);
+        let errors = standard_errors(queries, self.resamples, self.seed, |weights| {
+            let mut values = theta(weights).unwrap_or_else(|_| point.clone());
+            rescale(&mut values, reference);
+            Ok(values)
+        })?;
+        rescale(&mut point, reference);
+        Ok(Some((point, errors)))
     }
 
     /// θ(k)/θ(1), and how the fit went.

@@ -122,6 +122,7 @@ fn finish(
             by_user: Evidence { standard_errors: user_errors, ..evidence_of_users },
             fit: point.fit,
             clusters: None,
+            harvested: None,
             notes: point.notes,
         },
     })
