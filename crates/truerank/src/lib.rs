@@ -30,6 +30,7 @@ pub mod ids;
 pub mod log;
 mod math;
 pub mod memory;
+mod minimise;
 mod named;
 pub mod network;
 pub mod progress;

@@ -56,8 +56,8 @@ pub fn report(outcome: &Outcome, error: Option<&PropensityError>) -> String {
 }
 
 const LEGEND: &str = "\
-level: clicks, as a multiple of what people click at the same positions; depth: mean
-position of the shape; p1, p2, …: the shape. Examination in the exposure is level times shape.
+level: clicks at the top, as a multiple of what people click there; depth: the mean position
+of the shape p1, p2, …; how often a user comes to click a relevant document is level times shape.
 ";
 
 /// How far another way to the same is on average, past the position that has the scale.

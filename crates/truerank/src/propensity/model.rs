@@ -78,10 +78,10 @@ impl UserClusters {
 /// θ(u,·) as a level and a shape, `θ(u,k) = level · shape(k)`.
 ///
 /// Clicks alone do not tell whether someone who clicks more looks more or is pleased more easily; both belong into the
-/// exposure, as a click of an eager clicker says less. What a user looks at shows in the shape.
+/// exposure, as a click of an eager clicker says less. How deep a user looks shows in the shape.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LevelAndShape {
-    /// How often the user clicks, as a multiple of what people do at the same positions.
+    /// How often the user clicks at the top, as a multiple of what people do.
     pub level: f64,
     /// How clicks are spread over positions, on the scale of the population's θ̄(k).
     pub shape: Vec<f64>,
@@ -112,19 +112,21 @@ impl Propensities {
         &self.by_user[user * self.positions()..][..self.positions()]
     }
 
-    /// A user's or a group's θ(·) as a level and a shape. The level is `Σ n(k)·θ(u,k) / Σ n(k)·θ̄(k)`, with n(k) the log's
-    /// impressions of a position; positions count alike where these are not known.
+    /// A user's or a group's θ(·) as a level and a shape.
+    ///
+    /// The level is where a line through `ln θ(u,k)/θ̄(k)` over `ln k` starts, by least squares, positions counting by their
+    /// clicks: all positions say something about it, and those who look deeper do not pass for those who click more.
     pub fn level_and_shape(&self, theta: &[f64]) -> LevelAndShape {
-        let shown = &self.details.population.impressions;
-        let weigh = |theta: &[f64]| -> f64 {
-            theta.iter().enumerate().map(|(k, theta)| shown.get(k).map_or(1.0, |n| *n as f64) * theta).sum()
-        };
-        let level = weigh(theta) / weigh(&self.population);
-        // Someone who never clicks has no shape of their own.
-        match level > 0.0 {
-            true => LevelAndShape { level, shape: theta.iter().map(|theta| theta / level).collect() },
-            false => LevelAndShape { level: 0.0, shape: self.population.clone() },
-        }
+        let clicks = &self.details.population.clicks;
+        let points = theta.iter().zip(&self.population).enumerate().filter(|(_, (_, average))| **average > 0.0);
+        let points: Vec<[f64; 3]> = points
+            .map(|(k, (theta, average))| {
+                let weight = clicks.get(k).map_or(*average, |clicks| *clicks as f64);
+                [weight, ((k + 1) as f64).ln(), (theta / average).max(LEAST_RATIO).ln()]
+            })
+            .collect();
+        let level = start_of_line(&points).exp();
+        LevelAndShape { level, shape: theta.iter().map(|theta| theta / level).collect() }
     }
 
     /// Checks that every value can be a probability on its scale and that the parts fit together.
@@ -151,6 +153,21 @@ impl Propensities {
             None => Ok(()),
         }
     }
+}
+
+/// A user's θ counts as at least this share of the population's when its level is taken.
+const LEAST_RATIO: f64 = 1e-3;
+
+/// Where the line through points (weight, x, y) is at x = 0; where all x are the same, their mean.
+fn start_of_line(points: &[[f64; 3]]) -> f64 {
+    let total: f64 = points.iter().map(|[weight, ..]| weight).sum();
+    let mean = |value: &dyn Fn(&[f64; 3]) -> f64| {
+        points.iter().map(|point| point[0] * value(point)).sum::<f64>() / total.max(f64::MIN_POSITIVE)
+    };
+    let (x, y) = (mean(&|point| point[1]), mean(&|point| point[2]));
+    let spread = mean(&|point| (point[1] - x).powi(2));
+    let slope = mean(&|point| (point[1] - x) * (point[2] - y)) / spread.max(f64::MIN_POSITIVE);
+    if spread > 0.0 { y - slope * x } else { y }
 }
 
 impl Evidence {
@@ -184,15 +201,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn level_and_shape_are_factors_of_examination() {
-        let mut propensities = Propensities { population: vec![1.0, 0.5], ..Propensities::default() };
-        propensities.details.population.impressions = vec![30, 10];
-        let eager = propensities.level_and_shape(&[1.2, 1.0]);
-        let level = (30.0 * 1.2 + 10.0 * 1.0) / (30.0 * 1.0 + 10.0 * 0.5);
-        assert_eq!((eager.level, eager.shape.clone()), (level, vec![1.2 / level, 1.0 / level]));
-        assert_eq!(eager.depth(), mean_examined_position(&[1.2, 1.0]));
-        assert_eq!(propensities.level_and_shape(&[0.5, 0.25]).shape, [1.0, 0.5]);
-        assert_eq!(propensities.level_and_shape(&[0.0, 0.0]).level, 0.0);
+    fn who_looks_deeper_does_not_pass_for_who_clicks_more() {
+        let population: Vec<f64> = (1..=5).map(|k| 1.0 / f64::from(k)).collect();
+        let propensities = Propensities { population: population.clone(), ..Propensities::default() };
+        for (level, slope) in [(1.0, 1.0), (1.4, 0.0), (0.5, -0.7)] {
+            let theta: Vec<f64> =
+                population.iter().zip(1..).map(|(theta, k)| level * theta * f64::from(k).powf(slope)).collect();
+            let found = propensities.level_and_shape(&theta);
+            assert!((found.level - level).abs() < 1e-12, "{found:?}");
+            let product = found.shape.iter().map(|shape| shape * found.level);
+            assert!(product.zip(&theta).all(|(product, theta)| (product - theta).abs() < 1e-12));
+            assert_eq!(found.depth() > mean_examined_position(&population) + 1e-9, slope > 0.0);
+        }
+        let one = Propensities { population: vec![1.0], ..Propensities::default() };
+        assert!((one.level_and_shape(&[0.3]).level - 0.3).abs() < 1e-12);
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! A linear ranker without layer norm: training lists enter, a weight for each raw feature leaves.
 
-use super::lbfgs::{LinearObjective, minimise};
+use super::lbfgs::LinearObjective;
 use super::scale::FeatureScale;
 use super::trainer::{Course, diverged};
 use super::{Ranker, Targets, TrainingLists, Validation};
 use crate::data::Dataset;
+use crate::minimise::minimise;
 use crate::progress::Progress;
 use crate::{Error, Result};
 

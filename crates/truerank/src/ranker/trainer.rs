@@ -9,6 +9,7 @@ use super::lbfgs;
 use super::scale::FeatureScale;
 use super::{Check, Model, Ranker, Targets, TrainingRecord};
 use crate::data::Dataset;
+use crate::minimise::minimise;
 use crate::network::{Architecture, Network, Optimizer, Workspace, clip_norm};
 use crate::progress::Progress;
 use crate::random;
@@ -331,7 +332,7 @@ impl Trainer {
         network.parameters_mut()[layer.bias()].fill(0.0);
         let start = vec![0.0; layer.inputs];
         let steps = self.steps_of(Method::Lbfgs);
-        lbfgs::minimise(
+        minimise(
             |w| objective.at(w),
             start,
             steps,

@@ -119,14 +119,33 @@ impl<'a> Design<'a> {
 
     /// Solves `C·x = values` in place, C the correlations of the columns: a guess at what the inverse of `XᵀDX` does.
     pub fn precondition(&self, values: &mut [f64]) {
+        self.solve_root(values);
+        self.solve_root_transposed(values);
+    }
+
+    /// Solves `L·x = values` in place, with `C = LLᵀ`: slopes of coefficients become those of uncorrelated columns.
+    pub fn solve_root(&self, values: &mut [f64]) {
         let size = self.columns();
         for row in 0..size {
             let known: f64 = (0..row).map(|column| self.root[row * size + column] * values[column]).sum();
             values[row] = (values[row] - known) / self.root[row * size + row];
         }
+    }
+
+    /// Solves `Lᵀ·x = values` in place: coefficients of uncorrelated columns become those of the columns.
+    pub fn solve_root_transposed(&self, values: &mut [f64]) {
+        let size = self.columns();
         for row in (0..size).rev() {
             let known: f64 = (row + 1..size).map(|column| self.root[column * size + row] * values[column]).sum();
             values[row] = (values[row] - known) / self.root[row * size + row];
+        }
+    }
+
+    /// `Lᵀ·x` in place: the way back.
+    pub fn times_root_transposed(&self, values: &mut [f64]) {
+        let size = self.columns();
+        for row in 0..size {
+            values[row] = (row..size).map(|column| self.root[column * size + row] * values[column]).sum();
         }
     }
 

@@ -30,7 +30,7 @@ pub struct EmEstimate {
 }
 
 /// Resamples start where the fit ended, so few steps and a wider tolerance do.
-const RESAMPLE: Squarem = Squarem { iterations: 100, tolerance: 1e-8, accelerated: true };
+const RESAMPLE: Squarem = Squarem { iterations: 100, tolerance: 1e-7, accelerated: true };
 
 impl RegressionEm {
     /// Estimates θ from `counts`; a regression of γ needs the features in `data`.

@@ -3,7 +3,7 @@
 use super::crossfit::CrossFit;
 use super::design::Design;
 use super::expectation::Weighted;
-use super::hierarchy::{Clicks, FIRST_SHAPE, Hierarchy, Slots};
+use super::hierarchy::{Clicks, Hierarchy, Slots};
 use super::logistic::{Logistic, sigmoid};
 use super::prior::Mean;
 use super::relevance::{Fixed, MARGIN, RelevanceModel, Tabular};
@@ -105,8 +105,6 @@ impl<'a> Basis<'a> {
         }
     }
 
-    /// With features, from where documents are what their features say: that is nearly it where each was shown at one
-    /// position, and from elsewhere the way there is long.
     fn fit_hierarchy(
         &self,
         weighted: &Weighted<'_>,
@@ -116,17 +114,8 @@ impl<'a> Basis<'a> {
     ) -> Result<Fitted> {
         let clicks = Clicks::new(weighted.observations, weighted.weights.clone())?;
         let clicks = if self.columns.is_some() { clicks.counted_by_sessions()? } else { clicks };
-        let mut fit = Hierarchy::new(&clicks, self.mean(&clicks), Slots::Free);
-        let start = match (start, &self.columns) {
-            (Some(start), _) => start.parameters.clone(),
-            (None, None) => fit.start(),
-            (None, Some(_)) => {
-                let certain = Hierarchy::new(&clicks, self.mean(&clicks), Slots::Free).certain();
-                let start = certain.start();
-                let first = certain.run(start, squarem, progress)?.0;
-                fit.start_from(&first, &first.examination, FIRST_SHAPE)
-            }
-        };
+        let fit = Hierarchy::new(&clicks, self.mean(&clicks), Slots::Free);
+        let start = start.map_or_else(|| fit.start(), |start| start.parameters.clone());
         Ok(fit.run(start, squarem, progress)?.0)
     }
 
@@ -140,7 +129,7 @@ impl<'a> Basis<'a> {
         progress: &dyn Progress,
     ) -> Result<(Fitted, Kinds)> {
         let mut fit = Hierarchy::new(clicks, self.mean(clicks), Slots::Kinds(kinds));
-        let start = fit.start_from(known, theta, known.shape());
+        let start = fit.start_from(known, theta);
         match fit.run(start, squarem, progress)? {
             (fitted, Slots::Kinds(kinds)) => Ok((fitted, kinds)),
             (_, Slots::Free) => unreachable!("what was given is given back"),

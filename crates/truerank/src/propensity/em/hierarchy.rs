@@ -1,13 +1,16 @@
 //! EM in which relevance is uncertain: θ, what documents are like before their clicks, and what users are like.
 
+use std::cell::RefCell;
 use std::ops::Range;
 
 use rayon::prelude::*;
 
+use super::design::Design;
 use super::fit::{Fitted, first_guess};
-use super::prior::{Mean, Posterior, best_shape, log_marginal};
-use super::squarem::{Iteration, Squarem, extrapolate};
+use super::prior::{Mean, Posterior, best_shape, log_marginal, shape_slope};
+use super::squarem::{Found, Iteration, Squarem, extrapolate};
 use crate::Result;
+use crate::minimise::minimise;
 use crate::progress::Progress;
 use crate::propensity::gamma::{SHAPES, digamma};
 use crate::propensity::observations::{Observed, Part};
@@ -23,8 +26,11 @@ const MOST_SUMS: usize = 1 << 25;
 /// could leave.
 const PSEUDO_CLICKS: f64 = 0.5;
 
+/// The climb also ends when slopes are this share of those at the start.
+const GRADIENT: f64 = 1e-6;
+
 /// Where the shape of the prior starts.
-pub(super) const FIRST_SHAPE: f64 = 1.0;
+const FIRST_SHAPE: f64 = 1.0;
 
 /// Clicks as a hierarchy sees them.
 pub(super) struct Clicks<'a> {
@@ -152,6 +158,10 @@ impl<'a> Clicks<'a> {
         self.weights.as_ref().map_or(1.0, |weights| weights[doc]) * emphasis
     }
 
+    fn all_weights(&self) -> Vec<f64> {
+        (0..self.shown.len()).map(|doc| self.weight(doc)).collect()
+    }
+
     fn positions(&self) -> usize {
         self.observations.positions()
     }
@@ -159,6 +169,11 @@ impl<'a> Clicks<'a> {
     /// The mean of a document by where it was shown.
     pub fn mean_by_place<'m>(&self) -> Mean<'m> {
         Mean::by_place(&self.mean_positions, self.positions(), self.first_guess.1)
+    }
+
+    /// Clicks of each slot.
+    pub fn in_slot(&self) -> &[f64] {
+        &self.in_slot
     }
 
     /// What users did, exposed to documents as relevant as `relevance` says.
@@ -256,32 +271,23 @@ pub(super) struct Hierarchy<'a> {
     clicks: &'a Clicks<'a>,
     mean: Mean<'a>,
     slots: Slots,
-    /// Whether documents are what their mean says.
-    certain: bool,
 }
 
 impl<'a> Hierarchy<'a> {
     pub fn new(clicks: &'a Clicks<'a>, mean: Mean<'a>, slots: Slots) -> Self {
-        Hierarchy { clicks, mean, slots, certain: false }
-    }
-
-    /// Takes documents for what their mean says, with nothing of their own.
-    pub fn certain(mut self) -> Self {
-        self.certain = true;
-        self
+        Hierarchy { clicks, mean, slots }
     }
 
     /// Logarithms of θ of each slot, then of what is known of kinds and documents.
     pub fn start(&self) -> Vec<f64> {
-        let shape = if self.certain { SHAPES.1 } else { FIRST_SHAPE };
-        self.start_with(&self.clicks.first_guess.0.repeat(self.clicks.observations.groups()), shape)
+        self.start_with(&self.clicks.first_guess.0.repeat(self.clicks.observations.groups()), FIRST_SHAPE)
     }
 
-    /// From where an earlier fit ended, with θ of the slots and the prior's shape as given: the means of documents stay.
-    pub fn start_from(&mut self, fitted: &Fitted, theta: &[f64], shape: f64) -> Vec<f64> {
+    /// From where an earlier fit ended, with θ of the slots as given: what is known of documents stays.
+    pub fn start_from(&mut self, fitted: &Fitted, theta: &[f64]) -> Vec<f64> {
         let of_docs = fitted.parameters.len() - self.mean.parameters().len();
         self.mean.set_parameters(&fitted.parameters[of_docs..]);
-        self.start_with(theta, shape)
+        self.start_with(theta, fitted.shape())
     }
 
     /// With θ of the slots and the prior's shape as given.
@@ -307,12 +313,16 @@ impl<'a> Hierarchy<'a> {
             kinds.set_parameters(of_kinds);
         }
         self.mean.set_parameters(&of_docs[1..]);
-        (theta.iter().map(|log| log.exp()).collect(), of_docs[0].exp())
+        let shape = of_docs[0].clamp(SHAPES.0.ln(), SHAPES.1.ln()).exp();
+        (theta.iter().map(|log| log.exp()).collect(), shape)
     }
 
     /// Climbs from `start`.
     pub fn run(mut self, start: Vec<f64>, squarem: Squarem, progress: &dyn Progress) -> Result<(Fitted, Slots)> {
-        let found = squarem.run(start, &mut self, progress)?;
+        let found = match (&self.slots, self.mean.design()) {
+            (Slots::Free, Some(design)) => self.climb(start, design, squarem, progress)?,
+            _ => squarem.run(start, &mut self, progress)?,
+        };
         let (theta, shape) = self.load(&found.x);
         let swept = self.clicks.sweep(&theta, shape, &self.mean)?;
         let fitted = Fitted {
@@ -326,6 +336,74 @@ impl<'a> Hierarchy<'a> {
             impressions: self.clicks.impressions,
         };
         Ok((fitted, self.slots))
+    }
+
+    /// Climbs the likelihood by its slopes (L-BFGS), in coordinates in which features are uncorrelated.
+    ///
+    /// With features, steps of EM would be tiny: each document that was shown often follows its own clicks, and θ and the
+    /// features move only as far as documents do not know themselves.
+    fn climb(
+        &mut self,
+        mut start: Vec<f64>,
+        design: &Design<'_>,
+        squarem: Squarem,
+        progress: &dyn Progress,
+    ) -> Result<Found<Vec<f64>>> {
+        let of_features = start.len() - design.columns();
+        design.times_root_transposed(&mut start[of_features..]);
+        let impressions = self.clicks.impressions;
+        let (this, failed) = (RefCell::new(self), RefCell::new(None));
+        let objective = |x: &[f64]| {
+            let mut x = x.to_vec();
+            design.solve_root_transposed(&mut x[of_features..]);
+            match this.borrow_mut().slopes(&x) {
+                Ok((value, mut slopes)) => {
+                    design.solve_root(&mut slopes[of_features..]);
+                    (-value / impressions, slopes.into_iter().map(|slope| -slope / impressions).collect())
+                }
+                // Ends the search; the error is told below.
+                Err(error) => {
+                    failed.replace(Some(error));
+                    (f64::NAN, vec![f64::NAN; x.len()])
+                }
+            }
+        };
+        let (mut values, mut x, mut converged) = (Vec::new(), start.clone(), false);
+        minimise(objective, start, squarem.iterations, GRADIENT, |_, value, place| {
+            converged = values.last().is_some_and(|last: &f64| (last + value).abs() <= squarem.tolerance * value.abs());
+            values.push(-value);
+            x = place.to_vec();
+            progress.advance(1)?;
+            Ok(!converged)
+        })?;
+        if let Some(error) = failed.into_inner() {
+            return Err(error);
+        }
+        design.solve_root_transposed(&mut x[of_features..]);
+        let ended = values.len() < squarem.iterations;
+        let log_likelihood = values.into_iter().map(|value| value * impressions).collect();
+        Ok(Found { x, log_likelihood, converged: converged || ended })
+    }
+
+    /// The likelihood at `x` and its slopes.
+    fn slopes(&mut self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
+        let (theta, shape) = self.load(x);
+        let swept = self.clicks.sweep(&theta, shape, &self.mean)?;
+        let (value, _) = self.move_free(&theta, &swept);
+        let average = pooled(&theta, self.clicks.positions());
+        let mut slopes: Vec<f64> = theta
+            .iter()
+            .enumerate()
+            .map(|(slot, theta)| {
+                let beyond = PSEUDO_CLICKS * (1.0 - theta / average[slot % average.len()]);
+                self.clicks.in_slot[slot] - theta * swept.exposed[slot] + beyond
+            })
+            .collect();
+        let weights = self.clicks.all_weights();
+        let posterior = Posterior { relevance: &swept.relevance, log: &swept.log, weights: &weights };
+        slopes.push(shape_slope(&posterior, &self.mean, shape));
+        slopes.extend(self.mean.slopes(&posterior, shape));
+        Ok((value - self.mean.penalty(), slopes))
     }
 
     /// θ of each slot by its clicks, and the likelihood before.
@@ -369,10 +447,10 @@ impl Iteration for Hierarchy<'_> {
                 (swept.log_likelihood + exposure + expected.log_likelihood, expected.theta)
             }
         };
-        let weights: Vec<f64> = (0..swept.relevance.len()).map(|doc| self.clicks.weight(doc)).collect();
+        let weights = self.clicks.all_weights();
         let posterior = Posterior { relevance: &swept.relevance, log: &swept.log, weights: &weights };
         self.mean.update(&posterior, shape);
-        let shape = if self.certain { shape } else { best_shape(&posterior, &self.mean) };
+        let shape = best_shape(&posterior, &self.mean);
         *x = moved.iter().map(|theta| theta.ln()).collect();
         self.push_rest(shape, x);
         Ok(value - penalty)

@@ -13,7 +13,7 @@ use crate::propensity::users::{
     ClusterCount, ExpectedUsers, Grouping, HeldOut, Kinds, Rows, UserClicks, candidates, choose, gained_nothing,
     sorted_clusters,
 };
-use crate::propensity::{UserClusters, UserGroups};
+use crate::propensity::{UserGroups, average, largest};
 
 /// Starts of k-means, the best of which is kept.
 const RESTARTS: usize = 10;
@@ -34,6 +34,12 @@ const TOLERANCE: f64 = 1e-7;
 
 /// Numbers in a row that gain nothing worth mentioning before larger ones are not tried.
 const PATIENCE: usize = 2;
+
+/// Users up to whom each has standard errors of their own.
+const FEW_USERS: usize = 50;
+
+/// A relative variance past which nothing is known anyway.
+const MOST_BEYOND: f64 = 1.0;
 
 /// A click's probability stays this far from 0 and 1 in predictions.
 const MARGIN: f64 = 1e-6;
@@ -120,58 +126,50 @@ impl Fitting<'_> {
         let positions = together.positions();
         let of_user = found.expected.of_user(found.kinds.count());
         let clusters = sorted_clusters(&of_user, &found.kinds.theta, positions);
-        let (population_errors, errors) = self.errors_of_kinds(&clusters)?;
+        // Few users are resampled one by one, as each has queries of their own.
+        let rows = match self.observations.groups() <= FEW_USERS {
+            true => (0..self.observations.groups() as u32).collect(),
+            false => clusters.of_user.clone(),
+        };
+        let (population_errors, beyond) = self.beyond_clicks(&rows)?;
         let by_user = found.expected.theta;
-        let population = self.average(&by_user);
-        let reference = crate::propensity::largest(&population);
-        let scale = population[reference];
-        let by_user_errors = self.user_errors(&found.expected.deviation, scale, &clusters, &errors, positions);
+        let error = |(slot, (theta, deviation)): (usize, (&f64, &f64))| {
+            let row = rows[slot / positions] as usize * positions + slot % positions;
+            let beyond = beyond.get(row).copied().unwrap_or(0.0);
+            (deviation * deviation + theta * theta * beyond).sqrt()
+        };
+        let by_user_errors = by_user.iter().zip(&found.expected.deviation).enumerate().map(error).collect();
         Ok(Estimated {
             fit: found.fit,
+            population: self.average(&by_user),
             by_user,
             by_user_errors,
-            population,
             population_errors,
             clusters: Some(clusters),
             held_out,
         })
     }
 
-    /// Standard errors of θ̄ and of the θ of each cluster on the convention's scale, by resampling queries with users in
-    /// their clusters; none where no resamples are asked for.
-    fn errors_of_kinds(&self, clusters: &UserClusters) -> Result<(Vec<f64>, Vec<f64>)> {
+    /// Standard errors of θ̄, and for each of these rows of users and each position the relative variance beyond that of
+    /// its clicks: documents are not known exactly, and other queries would have come. By resampling queries, with the
+    /// users of a row taken together; none where no resamples are asked for.
+    fn beyond_clicks(&self, row_of_user: &[u32]) -> Result<(Vec<f64>, Vec<f64>)> {
         if self.em.resamples == 0 {
             return Ok((Vec::new(), Vec::new()));
         }
-        let merged = observe(self.counts, &clusters.of_user, self.keep.as_deref())?;
+        let merged = observe(self.counts, row_of_user, self.keep.as_deref())?;
         let (basis, fit) = self.fit(merged.as_ref())?;
         let mut sessions = vec![0.0; merged.groups()];
-        self.sessions.iter().zip(&clusters.of_user).for_each(|(n, cluster)| sessions[*cluster as usize] += n);
-        self.resample(merged.as_ref(), &basis, &fit, &sessions, true)
-    }
-
-    /// What is uncertain about a user, and what about the user's cluster: that documents are not known exactly, and
-    /// which queries there are. Of a cluster that is the user alone the second has the first in it.
-    fn user_errors(
-        &self,
-        deviations: &[f64],
-        scale: f64,
-        clusters: &UserClusters,
-        errors: &[f64],
-        positions: usize,
-    ) -> Vec<f64> {
-        let mut sessions = vec![0.0; clusters.len(positions)];
-        self.sessions.iter().zip(&clusters.of_user).for_each(|(n, cluster)| sessions[*cluster as usize] += n);
-        let error = |(slot, deviation): (usize, &f64)| {
-            let (user, cluster) = (slot / positions, clusters.of_user[slot / positions] as usize);
-            let own = self.sessions[user] / sessions[cluster].max(1.0);
-            let of_cluster = errors.get(cluster * positions + slot % positions).copied().unwrap_or(0.0) * scale;
-            ((1.0 - own) * deviation * deviation + of_cluster * of_cluster).sqrt()
+        self.sessions.iter().zip(row_of_user).for_each(|(n, row)| sessions[*row as usize] += n);
+        let (population_errors, errors) = self.resample(merged.as_ref(), &basis, &fit, &sessions, true)?;
+        let population = average(&fit.examination, merged.positions(), &sessions);
+        let scale = population[largest(&population)];
+        let clicks = Clicks::new(merged.as_ref(), None)?;
+        let beyond = |((error, theta), clicks): ((&f64, &f64), &f64)| {
+            ((error * scale / theta).powi(2) - 1.0 / clicks.max(1.0)).clamp(0.0, MOST_BEYOND)
         };
-        match errors.is_empty() {
-            true => deviations.to_vec(),
-            false => deviations.iter().enumerate().map(error).collect(),
-        }
+        let beyond = errors.iter().zip(&fit.examination).zip(clicks.in_slot()).map(beyond).collect();
+        Ok((population_errors, beyond))
     }
 }
 

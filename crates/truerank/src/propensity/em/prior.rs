@@ -2,7 +2,7 @@
 
 use super::design::Design;
 use super::logistic::{along, conjugate_gradients, sigmoid};
-use crate::propensity::gamma::{ln_gamma, shape_of};
+use crate::propensity::gamma::{digamma, ln_gamma, shape_of};
 
 /// Means stay above this.
 const LEAST: f64 = 1e-6;
@@ -134,6 +134,27 @@ impl<'a> Mean<'a> {
         }
         self.set_parameters(&old);
     }
+
+    /// The slopes of the likelihood in the coefficients of features; none for other means.
+    pub fn slopes(&self, posterior: &Posterior<'_>, shape: f64) -> Vec<f64> {
+        let Mean::Features { design, coefficients, scores } = self else { return Vec::new() };
+        let of_doc = |doc: usize| {
+            let mean = sigmoid(scores[doc]).max(LEAST);
+            posterior.weight(doc) * shape * (posterior.relevance[doc] / mean - 1.0) * (1.0 - mean)
+        };
+        let mut slopes = design.transposed_times(&(0..scores.len()).map(of_doc).collect::<Vec<f64>>());
+        let ridge = RIDGE * design.len() as f64;
+        slopes[1..].iter_mut().zip(&coefficients[1..]).for_each(|(slope, w)| *slope -= ridge * w);
+        slopes
+    }
+
+    /// The features behind it, where there are any.
+    pub fn design(&self) -> Option<&'a Design<'a>> {
+        match self {
+            Mean::Features { design, .. } => Some(design),
+            _ => None,
+        }
+    }
 }
 
 /// The mean relevance of the documents at each place; a place without documents keeps its own.
@@ -185,4 +206,14 @@ pub(super) fn log_marginal(shape: f64, mean: f64, clicks: f64, exposure: f64) ->
     let rate = shape / mean;
     // The last two, large and nearly the same where the prior is strong, are one logarithm.
     ln_gamma(shape + clicks) - ln_gamma(shape) - clicks * rate.ln() - (shape + clicks) * (exposure / rate).ln_1p()
+}
+
+/// The slope of the likelihood in the logarithm of the shape.
+pub(super) fn shape_slope(posterior: &Posterior<'_>, mean: &Mean<'_>, shape: f64) -> f64 {
+    let (log, own) = (shape.ln(), digamma(shape));
+    let of_doc = |doc: usize| {
+        let of_doc = mean.of(doc);
+        log - of_doc.ln() + 1.0 - own + posterior.log[doc] - posterior.relevance[doc] / of_doc
+    };
+    shape * posterior.sum(of_doc)
 }

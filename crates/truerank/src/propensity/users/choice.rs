@@ -27,24 +27,26 @@ pub(in crate::propensity) fn candidates(most: usize) -> Vec<usize> {
     numbers
 }
 
-/// A share of what the best number gains over one θ for all, that is not worth more clusters.
-const NEGLIGIBLE: f64 = 0.01;
+/// A share of what the best number gains over one cluster, that is not worth more clusters.
+const NEGLIGIBLE: f64 = 0.02;
 
 /// The smallest number of clusters that is within one standard error of the best, the error being that of the difference
 /// over users (Breiman et al. 1984), or gains all but a negligible part of what the best gains.
 ///
 /// The second rule is for long logs, in which every difference is significant.
 pub(in crate::propensity) fn choose(scores: &[HeldOut]) -> usize {
-    let gain = scores.first().map_or(0.0, |alike| alike.below_best);
+    // One θ for all, or one cluster in which users stray from it, whichever is better.
+    let gain = scores.iter().take(2).map(|score| score.below_best).fold(f64::INFINITY, f64::min);
     let enough = |score: &&HeldOut| score.below_best <= score.standard_error.max(NEGLIGIBLE * gain);
     scores.iter().find(enough).map_or(0, |score| score.clusters)
 }
 
 /// Whether the last of these log-likelihoods, smaller numbers of clusters first, gains nothing worth mentioning.
 pub(in crate::propensity) fn gained_nothing(values: &[f64]) -> bool {
-    let [first, before @ .., last] = values else { return false };
-    let best = before.iter().copied().fold(*first, f64::max);
-    last - best <= NEGLIGIBLE * (best - first)
+    let [simple @ .., last] = values else { return false };
+    let best = simple.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let one = simple.iter().take(2).copied().fold(f64::NEG_INFINITY, f64::max);
+    !simple.is_empty() && last - best <= NEGLIGIBLE * (best - one)
 }
 
 impl HeldOut {
@@ -87,20 +89,21 @@ mod tests {
             below_best,
             standard_error,
         };
-        assert_eq!(choose(&[score(0, 3.0, 0.5), score(2, 0.2, 0.3), score(3, 0.0, 0.0)]), 2);
-        assert_eq!(choose(&[score(0, 3.0, 0.5), score(2, 0.4, 0.3), score(3, 0.0, 0.0)]), 3);
-        // Less than 1 % of what there is to gain.
-        assert_eq!(choose(&[score(0, 3.0, 0.5), score(2, 0.02, 0.001), score(3, 0.0, 0.0)]), 2);
+        assert_eq!(choose(&[score(0, 3.0, 0.5), score(1, 2.0, 0.5), score(2, 0.2, 0.3), score(3, 0.0, 0.0)]), 2);
+        assert_eq!(choose(&[score(0, 3.0, 0.5), score(1, 2.0, 0.5), score(2, 0.4, 0.3), score(3, 0.0, 0.0)]), 3);
+        // Less than 2 % of what there is to gain over one cluster.
+        assert_eq!(choose(&[score(0, 9.0, 0.5), score(1, 2.0, 0.1), score(2, 0.03, 0.001), score(3, 0.0, 0.0)]), 2);
+        assert_eq!(choose(&[score(0, 9.0, 0.5), score(1, 0.1, 0.01), score(2, 0.03, 0.001), score(3, 0.0, 0.0)]), 3);
         assert_eq!(choose(&[score(0, 0.1, 0.2), score(1, 0.0, 0.0)]), 0);
     }
 
     #[test]
     fn what_gains_nothing_is_noticed() {
-        assert!(!gained_nothing(&[-3.0]) && !gained_nothing(&[-3.0, -1.0]) && !gained_nothing(&[-3.0, -1.0, -0.9]));
-        assert!(
-            gained_nothing(&[-3.0, -3.0])
-                && gained_nothing(&[-3.0, -1.0, -0.99])
-                && gained_nothing(&[-3.0, -1.0, -2.0])
-        );
+        for gains in [&[-3.0][..], &[-3.0, -1.0], &[-3.0, -1.0, -0.999], &[-3.0, -1.0, -0.5, -0.4]] {
+            assert!(!gained_nothing(gains), "{gains:?}");
+        }
+        for gains in [&[-3.0, -3.0][..], &[-3.0, -1.0, -1.0], &[-3.0, -1.0, -2.0], &[-3.0, -1.0, -0.5, -0.495]] {
+            assert!(gained_nothing(gains), "{gains:?}");
+        }
     }
 }
