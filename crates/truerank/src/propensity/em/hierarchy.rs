@@ -386,7 +386,7 @@ impl<'a> Hierarchy<'a> {
     }
 
     /// The likelihood at `x` and its slopes.
-    fn slopes(&mut self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
+    pub(super) fn slopes(&mut self, x: &[f64]) -> Result<(f64, Vec<f64>)> {
         let (theta, shape) = self.load(x);
         let swept = self.clicks.sweep(&theta, shape, &self.mean)?;
         let (value, _) = self.move_free(&theta, &swept);

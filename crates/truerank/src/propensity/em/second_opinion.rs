@@ -19,11 +19,8 @@ pub(super) struct SecondOpinion {
 }
 
 impl SecondOpinion {
-    /// Of counts in memory whose documents link all positions.
+    /// Of counts whose documents link all positions.
     pub fn of(counts: &dyn CountsView, resamples: usize, seed: u64) -> Result<Option<Self>> {
-        if counts.room().is_some() {
-            return Ok(None);
-        }
         let overall = Observations::population(counts)?;
         let harvesting = InterventionHarvesting::new().resamples(resamples.min(RESAMPLES)).seed(seed);
         let found = harvesting.of_population(&overall, counts.queries().len())?;

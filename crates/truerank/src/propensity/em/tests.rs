@@ -5,7 +5,9 @@ use proptest::prelude::*;
 use super::design::Design;
 use super::expectation::Weighted;
 use super::fit::Basis;
+use super::hierarchy::{Clicks, Hierarchy, Slots};
 use super::logistic::Logistic;
+use super::prior::Mean;
 use super::relevance::RelevanceModel;
 use super::squarem::Squarem;
 use super::{RegressionEm, RelevancePrior};
@@ -15,6 +17,7 @@ use crate::ids::Ids;
 use crate::log::Log;
 use crate::progress::Silent;
 use crate::propensity::observations::{Observations, Observed};
+use crate::propensity::users::Kinds;
 use crate::simulate::{ShownLists, Simulation};
 
 /// Queries of four documents with two features, the first of which says something about the grade.
@@ -133,7 +136,12 @@ fn acceleration_goes_farther_in_fewer_steps() {
     let simulator = Simulation::new().etas(vec![1.0]).sessions(20_000).prepare(&data, &lists).unwrap();
     let counts = simulator.counts().unwrap();
     let course = |accelerated: bool| {
-        let em = RegressionEm::new().accelerated(accelerated).iterations(3000).tolerance(1e-300).resamples(0);
+        let em = RegressionEm::new()
+            .prior(RelevancePrior::None)
+            .accelerated(accelerated)
+            .iterations(3000)
+            .tolerance(1e-300)
+            .resamples(0);
         em.estimate(&counts, Some(&data), &Silent).unwrap().propensities.details.fit.unwrap().log_likelihood
     };
     let (plain, accelerated) = (course(false), course(true));
@@ -193,4 +201,88 @@ fn the_logistic_regression_ends_where_its_slopes_vanish() {
     for (slope, weight) in design.transposed_times(&residuals).into_iter().zip(model.parameters()) {
         assert!((slope - ridge * weight).abs() < 1e-6, "{slope}");
     }
+}
+
+/// A log whose documents were shown at several positions, to two groups of users.
+fn shuffled_counts() -> (Dataset, Counts) {
+    let data = data(30);
+    let (counts, _) = count_log(&shuffled_log(&data, 2000), &CountOptions::new()).unwrap();
+    (data, counts)
+}
+
+#[test]
+fn the_penalised_likelihood_never_falls() {
+    let (_, counts) = shuffled_counts();
+    for groups in [1, 2] {
+        let group_of_user: Vec<u32> = (0..counts.users.len() as u32).map(|user| user % groups).collect();
+        let observations = Observations::new(&counts, &group_of_user);
+        let clicks = Clicks::new(&observations, None).unwrap();
+        let kinds = || Slots::Kinds(Kinds::find(&clicks.of_users(&clicks.exposed_to(&vec![0.3; 120]).unwrap()), 2, 1));
+        for slots in [Slots::Free, kinds()] {
+            let fit = Hierarchy::new(&clicks, clicks.mean_by_place(), slots);
+            let squarem = Squarem { iterations: 300, tolerance: 1e-12, accelerated: true };
+            let (start, silent) = (fit.start(), Silent);
+            let fitted = fit.run(start, squarem, &silent).unwrap().0;
+            for pair in fitted.log_likelihood.windows(2) {
+                assert!(pair[1] >= pair[0] - 1e-9 * pair[0].abs(), "{} after {}", pair[1], pair[0]);
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_penalised_likelihood_of_any_log_never_falls(counts in random_counts(), per_user in any::<bool>()) {
+        let observations =
+            if per_user { Observations::of_users(&counts) } else { Observations::of_population(&counts) };
+        let weighted = Weighted::new(&observations).unwrap();
+        let squarem = Squarem { iterations: 150, tolerance: 1e-12, accelerated: true };
+        let fitted = Basis::table(RelevancePrior::Fitted).fit(&weighted, None, squarem, &Silent).unwrap();
+        for pair in fitted.log_likelihood.windows(2) {
+            prop_assert!(pair[1] >= pair[0] - 1e-9 * pair[0].abs(), "{} after {}", pair[1], pair[0]);
+        }
+        // Nothing ends at a border: every slot that was shown keeps some examination.
+        prop_assert!(fitted.examination.iter().all(|theta| *theta > 0.0 && theta.is_finite()));
+    }
+}
+
+#[test]
+fn slopes_of_the_hierarchy_are_those_of_differences() {
+    let (data, counts) = shuffled_counts();
+    let observations = Observations::of_population(&counts);
+    let rows: Vec<u32> = (0..observations.docs.len() as u32).collect();
+    let design = Design::new(&data, rows);
+    let clicks = Clicks::new(&observations, None).unwrap().counted_by_sessions().unwrap();
+    let mut fit = Hierarchy::new(&clicks, Mean::by_features(&design, 0.3), Slots::Free);
+    let mut x = fit.start();
+    x.iter_mut().enumerate().for_each(|(index, x)| *x += 0.1 * (index % 3) as f64);
+    let (_, slopes) = fit.slopes(&x).unwrap();
+    for index in 0..x.len() {
+        let mut moved = |by: f64| {
+            let mut x = x.clone();
+            x[index] += by;
+            fit.slopes(&x).unwrap().0
+        };
+        let expected = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+        assert!(
+            (slopes[index] - expected).abs() < 1e-4 * (1.0 + expected.abs()),
+            "{index}: {} {expected}",
+            slopes[index]
+        );
+    }
+}
+
+/// One γ for all documents, known: then θ is clicks over exposure, up to half a click.
+#[test]
+fn documents_that_are_all_alike_leave_click_rates() {
+    let cell = |query, position, impressions, clicks| Cell { query, doc: 0, position, user: 0, impressions, clicks };
+    let cells: Vec<Cell> = (0..40).flat_map(|query| [cell(query, 1, 1000, 500), cell(query, 2, 1000, 100)]).collect();
+    let ids = Ids::numbered(40);
+    let counts = Counts { queries: ids.clone(), docs: ids, users: Ids::numbered(1), cells, ..Counts::default() };
+    let observations = Observations::of_population(&counts);
+    let squarem = Squarem { iterations: 300, tolerance: 1e-12, accelerated: true };
+    let weighted = Weighted::new(&observations).unwrap();
+    let fitted = Basis::table(RelevancePrior::Fitted).fit(&weighted, None, squarem, &Silent).unwrap();
+    let ratio = fitted.examination[1] / fitted.examination[0];
+    assert!((ratio - 100.0 / 500.0).abs() < 1e-3, "{ratio}");
 }
