@@ -141,7 +141,7 @@ def test_em_by_default_is_plain_em_with_a_gamma_prior(shuffled, per_user):
     path, counts = shuffled
     log = read_log(path)
     options = ["--per-user", "--shrink", "none"] if per_user else []
-    found = estimate(counts, *options, "--tolerance", 1e-12, "--iterations", 10_000, "--resamples", 0)
+    found = estimate(counts, *options, "--tolerance", 1e-10, "--iterations", 10_000, "--resamples", 0)
     users = numbered(log[["user"]]) if per_user else np.zeros(len(log), dtype=int)
     log["pair"], log["slot"] = numbered(log[PAIR]), users * POSITIONS + log["position"] - 1
     cells = log.groupby(["pair", "slot"])["click"].agg(["size", "sum"]).reset_index().to_numpy().T
@@ -164,8 +164,9 @@ def test_users_are_a_level_times_a_shape(shuffled):
     assert len(found["users"]) > len(found["clusters"]) == 2
     for row in found["users"] + found["clusters"]:
         level = shown @ row["propensity"] / (shown @ found["population"])
-        np.testing.assert_allclose(row["level"], level, rtol=1e-12)
-        np.testing.assert_allclose(row["shape"], np.array(row["propensity"]) / level, rtol=1e-12)
+        # Files round both to five digits after the point.
+        np.testing.assert_allclose(row["level"], level, rtol=0, atol=5.001e-6)
+        np.testing.assert_allclose(row["shape"], np.array(row["propensity"]) / level, rtol=0, atol=5.001e-6)
 
 
 def standardised_features(data, pairs):
