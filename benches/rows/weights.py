@@ -16,7 +16,7 @@ BETA = 5.0
 
 def read_theta(path):
     document = json.loads(path.read_text())
-    return {row["user"]: np.array(row["examination"]) for row in document["users"]}
+    return {row["user"]: np.array(row["propensity"]) for row in document["users"]}
 
 
 def sessions_of(log):

@@ -42,7 +42,7 @@ def read_propensities(path):
     return {
         (row["user"], position): theta
         for row in document["users"]
-        for position, theta in enumerate(row["examination"], start=1)
+        for position, theta in enumerate(row["propensity"], start=1)
     }
 
 

@@ -142,7 +142,7 @@ def test_text_ids_and_users_without_propensities(log, tmp_path):
     options = ["--propensities", propensities, "--estimator", "ips-pbm"]
     truerank("relevance", tmp_path / "counts", *options, "-o", tmp_path / "ips.parquet")
     document = json.loads(propensities.read_text())
-    known = {row["user"]: row["examination"] for row in document["users"]}
+    known = {row["user"]: row["propensity"] for row in document["users"]}
     share = table.drop_duplicates("session")["user"].value_counts(normalize=True)
     average = sum(np.array(known.get(user, document["population"])) * part for user, part in share.items())
     table["exposure"] = average[table["position"] - 1]

@@ -1,11 +1,11 @@
-"""EM whose cells stay on Spark finds what EM here finds."""
+"""EM whose cells stay on Spark finds what EM here finds without a prior of relevance."""
 
 import pytest
 from conftest import read, refusal, run, truerank
 
 
-def examination(document):
-    return [document["population"], *(row["examination"] for row in document["users"])]
+def propensities(document):
+    return [document["population"], *(row["propensity"] for row in document["users"])]
 
 
 def assert_close(ours, theirs, tolerance):
@@ -20,10 +20,10 @@ def test_the_same_iteration(local, counts, per_user, tmp_path):
     users = ["--per-user", "--shrink", "none"] if per_user else []
     options = [*users, "--relevance", "table", "--iterations", 6, "--resamples", 0]
     here, there = tmp_path / "here.json", tmp_path / "there.json"
-    truerank("propensity", counts, *options, "-o", here)
+    truerank("propensity", counts, *options, "--prior", "none", "-o", here)
     truerank("propensity", counts, *options, "--engine", local, "-o", there)
     ours, theirs = read(here), read(there)
-    assert_close(examination(ours), examination(theirs), 1e-9)
+    assert_close(propensities(ours), propensities(theirs), 1e-9)
     assert_close([ours["fit"]["log_likelihood"]], [theirs["fit"]["log_likelihood"]], 1e-10)
     for key in ("type", "version", "method", "scale", "positions", "population_evidence", "notes"):
         assert ours[key] == theirs[key], key
@@ -35,12 +35,12 @@ def test_the_same_iteration(local, counts, per_user, tmp_path):
 
 def test_until_it_converges_on_a_cluster(cluster, counts, tmp_path):
     here, there = tmp_path / "here.json", tmp_path / "there.json"
-    options = ["--resamples", 0, "--tolerance", 1e-4]
+    options = ["--prior", "none", "--resamples", 0, "--tolerance", 1e-4]
     truerank("propensity", counts, *options, "-o", here)
     truerank("propensity", counts, *options, "--engine", cluster, "-o", there)
     ours, theirs = read(here), read(there)
     assert ours["fit"]["converged"] and theirs["fit"]["converged"]
-    assert_close(examination(ours), examination(theirs), 1e-6)
+    assert_close(propensities(ours), propensities(theirs), 1e-6)
     # What was written is read like any other propensities.
     truerank("relevance", counts, "--propensities", there, "-o", tmp_path / "relevance.parquet")
 
@@ -57,7 +57,13 @@ def test_what_cannot_be_compared_is_refused(local, tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    [["--method", "swap"], ["--per-user", "--shrink", "population"], ["--resamples", 10], ["--relevance", "linear", "--data", "x"]],
+    [
+        ["--method", "swap"],
+        ["--per-user", "--shrink", "population"],
+        ["--prior", "fitted"],
+        ["--resamples", 10],
+        ["--relevance", "linear", "--data", "x"],
+    ],
     ids=lambda options: " ".join(map(str, options)),
 )
 def test_options_of_estimating_here_alone(counts, options, tmp_path):

@@ -10,7 +10,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use truerank::ids::{IdIndex, Ids};
-use truerank::propensity::{Evidence, Propensities};
+use truerank::propensity::{Evidence, LevelAndShape, Propensities};
 
 use crate::arrays::floats_from_python;
 use crate::counts::PyCounts;
@@ -30,6 +30,13 @@ use crate::table::{PyTable, id_column, table};
 /// <Propensities: given, 2 positions, 2 users>
 /// >>> theta.of_user("bob")
 /// array([1. , 0.2])
+///
+/// What a user looks at and how much the user clicks are told apart: `by_user` is `levels` times `shapes`.
+///
+/// >>> theta.levels
+/// array([1.2, 0.8])
+/// >>> theta.shapes[1]
+/// array([1.25, 0.25])
 #[pyclass(name = "Propensities", module = "truerank", frozen)]
 pub struct PyPropensities {
     pub inner: Arc<Propensities>,
@@ -49,6 +56,16 @@ impl PyPropensities {
             PyTypeError::new_err("propensities should be Propensities, or an estimator that was fitted")
         })?;
         Ok(found.get().inner.clone())
+    }
+
+    /// A value of each user, where any has probabilities of their own.
+    fn of_users<'py>(
+        &self,
+        py: Python<'py>,
+        value: impl Fn(&LevelAndShape) -> f64,
+    ) -> Option<Bound<'py, PyArray1<f64>>> {
+        let values = levels_and_shapes(&self.inner).map(|user| value(&user));
+        (!self.inner.users.is_empty()).then(|| PyArray1::from_iter(py, values))
     }
 
     /// Values in rows of positions, where there are any.
@@ -125,6 +142,31 @@ impl PyPropensities {
         self.matrix(py, &self.inner.by_user)
     }
 
+    /// The level of each user, in the order of `users`: who *clicks more*, as a multiple of what people do at the same
+    /// positions; None where no user has probabilities of their own.
+    ///
+    /// Clicks do not tell whether someone who clicks more looks more or is pleased more easily, so this says nothing about
+    /// what users look at; `shapes` and `depths` do.
+    #[getter]
+    fn levels<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.of_users(py, |user| user.level)
+    }
+
+    /// The shape of each user's probabilities, on the scale of `population`: `by_user` without the level. A row per user, a
+    /// column per position; None where no user has their own.
+    #[getter]
+    fn shapes<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        let shapes: Vec<f64> = levels_and_shapes(&self.inner).flat_map(|user| user.shape).collect();
+        self.matrix(py, &shapes)
+    }
+
+    /// The mean position of each user's shape, in the order of `users`: who *looks deeper*; None where no user has
+    /// probabilities of their own.
+    #[getter]
+    fn depths<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
+        self.of_users(py, LevelAndShape::depth)
+    }
+
     /// The probabilities of one user; of one without their own, the population's.
     fn of_user<'py>(&self, user: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let found = IdIndex::new(&self.inner.users).find(&user.str()?.to_cow()?);
@@ -199,9 +241,10 @@ impl PyPropensities {
         json_to_python(py, &error)
     }
 
-    /// A row per user and position: user, position, examination, standard_error.
+    /// A row per user and position: user, position, propensity, the level and the shape it is the product of,
+    /// standard_error.
     ///
-    /// Without users of their own there is a row per position, of the population.
+    /// Without users of their own there is a row per position, of the population, without level and shape.
     #[getter]
     fn table(&self) -> PyResult<PyTable> {
         table("Propensities", columns(&self.inner))
@@ -259,17 +302,36 @@ fn columns(propensities: &Propensities) -> Vec<(&'static str, ArrayRef)> {
     };
     let positions = propensities.positions();
     let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
-    if !propensities.users.is_empty() {
+    let personalized = !propensities.users.is_empty();
+    if personalized {
         let users: Vec<u32> = (0..values.len()).map(|index| (index / positions) as u32).collect();
         columns.push(("user", id_column(&propensities.users, users.into_iter())));
     }
     let position = (0..values.len()).map(|index| (index % positions) as i32 + 1);
     columns.push(("position", Arc::new(Int32Array::from_iter_values(position))));
-    columns.push(("examination", Arc::new(Float64Array::from(values.clone()))));
+    columns.push(("propensity", Arc::new(Float64Array::from(values.clone()))));
+    if personalized {
+        columns.extend(level_and_shape_columns(propensities));
+    }
     if !errors.is_empty() {
         columns.push(("standard_error", Arc::new(Float64Array::from(errors.clone()))));
     }
     columns
+}
+
+/// Level and shape of each user and position; the level is the same at all of a user's.
+fn level_and_shape_columns(propensities: &Propensities) -> [(&'static str, ArrayRef); 2] {
+    let (mut levels, mut shapes) = (Vec::new(), Vec::new());
+    for user in levels_and_shapes(propensities) {
+        levels.extend(std::iter::repeat_n(user.level, user.shape.len()));
+        shapes.extend(user.shape);
+    }
+    [("level", Arc::new(Float64Array::from(levels))), ("shape", Arc::new(Float64Array::from(shapes)))]
+}
+
+/// Level and shape of each user with probabilities of their own.
+fn levels_and_shapes(propensities: &Propensities) -> impl Iterator<Item = LevelAndShape> + '_ {
+    (0..propensities.users.len()).map(|user| propensities.level_and_shape(propensities.of_user(user)))
 }
 
 /// A row of `positions` values per user.

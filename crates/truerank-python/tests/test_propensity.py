@@ -1,5 +1,6 @@
 """Propensities: the bytes of the command line, scikit-learn's manners, arrays in and out."""
 
+import json
 import pickle
 import warnings
 
@@ -25,11 +26,21 @@ def world(splits, tmp_path_factory):
 METHODS = {
     "em": (propensity.RegressionEM(resamples=2), True, "--resamples 2"),
     "em by table": (propensity.RegressionEM(iterations=30, resamples=0), False, "--iterations 30 --resamples 0"),
+    "em as published": (
+        propensity.RegressionEM(prior="none", resamples=0, tolerance=1e-5),
+        True,
+        "--prior none --resamples 0 --tolerance 1e-5",
+    ),
     "em per user": (propensity.RegressionEM(per_user=True, resamples=0, seed=3), True, "--per-user --resamples 0 --seed 3"),
     "em of each": (
         propensity.RegressionEM(per_user=True, shrink="none", resamples=0, tolerance=1e-5),
         True,
         "--per-user --shrink none --resamples 0 --tolerance 1e-5",
+    ),
+    "em of each as published": (
+        propensity.RegressionEM(per_user=True, prior="none", shrink="none", resamples=0, tolerance=1e-5),
+        True,
+        "--per-user --prior none --shrink none --resamples 0 --tolerance 1e-5",
     ),
     "em in clusters": (
         propensity.RegressionEM(per_user=True, clusters=3, grouping="k-means", resamples=0),
@@ -118,6 +129,8 @@ def test_features_of_users_are_a_file_or_arrays(world, tmp_path):
     (propensity.RegressionEM(per_user=True, shrink="none", clusters=3), "clusters is for shrink clusters, but shrink is none"),
     (propensity.RegressionEM(per_user=True, shrink="much"), "known are none, population, clusters"),
     (propensity.RegressionEM(relevance="cubic"), "mlp:64,32"),
+    (propensity.RegressionEM(prior="flat"), "known are fitted, none"),
+    (propensity.RegressionEM(per_user=True, prior="none", clusters=3), "only with a fitted prior of relevance"),
     (propensity.RegressionEM(relevance="linear"), "needs the features of the documents"),
     (propensity.RegressionEM(tolerance=3.0), "tolerance should be in"),
     (propensity.RegressionEM(resamples=1), "should be 0 or at least 2, but is 1"),
@@ -166,8 +179,25 @@ def test_clusters_and_evidence_are_arrays(world):
     assert {row["clusters"] for row in em.held_out_} >= {1, 2, 3}
     assert min(row["below_best"] for row in em.held_out_) == 0
     frame = found.to_pandas()
-    assert frame.columns.tolist() == ["user", "position", "examination", "standard_error"]
-    np.testing.assert_array_equal(frame.examination.to_numpy().reshape(found.by_user.shape), found.by_user)
+    assert frame.columns.tolist() == ["user", "position", "propensity", "level", "shape", "standard_error"]
+    np.testing.assert_array_equal(frame.propensity.to_numpy().reshape(found.by_user.shape), found.by_user)
+    np.testing.assert_array_equal(frame.level.to_numpy().reshape(found.by_user.shape)[:, 0], found.levels)
+    np.testing.assert_array_equal(frame["shape"].to_numpy().reshape(found.by_user.shape), found.shapes)
+
+
+def test_levels_and_shapes_are_those_of_the_file(world, tmp_path):
+    _, data, counts, _ = world
+    found = propensity.RegressionEM(per_user=True, shrink="population", resamples=0).fit(counts, data).propensities_
+    found.write(tmp_path / "found.json")
+    rows = json.loads((tmp_path / "found.json").read_text())["users"]
+    # Files round both to five digits after the point.
+    np.testing.assert_allclose([row["level"] for row in rows], found.levels, rtol=0, atol=5.001e-6)
+    np.testing.assert_allclose([row["shape"] for row in rows], found.shapes, rtol=0, atol=5.001e-6)
+    np.testing.assert_allclose(found.levels[:, None] * found.shapes, found.by_user, rtol=1e-12)
+    shown = counts.cells.to_pandas().groupby("position").impressions.sum().to_numpy()
+    np.testing.assert_allclose(found.levels, found.by_user @ shown / (found.population @ shown), rtol=1e-12)
+    positions = np.arange(1, found.positions + 1)
+    np.testing.assert_allclose(found.depths, found.shapes @ positions / found.shapes.sum(axis=1), rtol=1e-12)
 
 
 def test_arrays_make_propensities(tmp_path):
@@ -179,7 +209,8 @@ def test_arrays_make_propensities(tmp_path):
     assert truerank.Propensities.read(tmp_path / "theta.json") == theta == pickle.loads(pickle.dumps(theta))
     alone = truerank.Propensities.from_arrays(np.array([1, 0.5]))
     assert alone.by_user is None and alone.clusters is None and alone.standard_errors is None and alone.converged is None
-    assert alone.to_pandas().columns.tolist() == ["position", "examination"]
+    assert alone.levels is None and alone.shapes is None and alone.depths is None
+    assert alone.to_pandas().columns.tolist() == ["position", "propensity"]
     assert truerank.Propensities.from_arrays([1.0], [7], [[0.5]]).of_user("7").tolist() == [0.5]
     noted = truerank.Propensities.from_arrays([1.0], method="<script>")
     assert "<script>" not in noted._repr_html_() and "&lt;script&gt;" in noted._repr_html_()

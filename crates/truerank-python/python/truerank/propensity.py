@@ -56,9 +56,11 @@ class RegressionEM(_Estimator):
     """Regression-EM (Wang et al. 2018), for all together or, personalized, for each user.
 
     `relevance` is what gives relevance meanwhile: `"linear"`, `"mlp"`, `"mlp:64,32"`, or `"table"`, which needs no features but
-    documents seen at several positions. With `per_user=True` each user's examination is pulled toward `shrink`: `"none"`,
-    `"population"` or `"clusters"`, of which there are `clusters` (a number, or `"auto"` to choose it by held-out clicks) by
-    `grouping` (`"mixture"` or `"k-means"`). `strict=True` makes it an error if not everything can be compared. `resamples` of queries
+    documents seen at several positions. `prior` is what is believed of a document's relevance before its clicks: `"fitted"` for a
+    Gamma distribution that makes the log likeliest, or `"none"` for Regression-EM as published. With `per_user=True` each user's
+    propensities are pulled toward `shrink`: `"none"`, `"population"` or `"clusters"`, the latter two only with a fitted prior. There
+    are `clusters` of them (a number, or `"auto"` to choose it by held-out clicks, with 0 for all users alike) by `grouping`
+    (`"mixture"` or `"k-means"`). `strict=True` makes it an error if not everything can be compared. `resamples` of queries
     give standard errors.
 
     After `fit`: `propensities_`, and `held_out_`, how well each number of clusters that was tried predicted clicks.
@@ -79,6 +81,7 @@ class RegressionEM(_Estimator):
         *,
         per_user: bool | None = None,
         relevance: str | None = None,
+        prior: str | None = None,
         shrink: str | None = None,
         clusters: int | str | None = None,
         grouping: str | None = None,
@@ -90,6 +93,7 @@ class RegressionEM(_Estimator):
     ) -> None:
         self.per_user = per_user
         self.relevance = relevance
+        self.prior = prior
         self.shrink = shrink
         self.clusters = clusters
         self.grouping = grouping
