@@ -16,13 +16,19 @@ fn with_counts() -> Sandbox {
 }
 
 /// Each method, with what it writes its name as and whether it gives users.
-const METHODS: [(&str, &str, bool); 15] = [
+const METHODS: [(&str, &str, bool); 17] = [
     ("fixed --data data --resamples 5", "em, relevance by linear", false),
     (
         "fixed --data data --per-user --resamples 5",
-        "personalized em, shrunk toward the population, relevance by linear",
+        "personalized em, shrunk toward clusters, relevance by linear",
         true,
     ),
+    (
+        "fixed --data data --per-user --shrink none --prior none --resamples 5",
+        "personalized em, relevance by linear, without a prior",
+        true,
+    ),
+    ("moving --prior none --resamples 5", "em, relevance by table, without a prior", false),
     ("fixed --data data --per-user --shrink none --resamples 0", "personalized em, relevance by linear", true),
     (
         "fixed --data data/train.txt --per-user --shrink population --resamples 0",
@@ -105,6 +111,7 @@ const KEYS: [&str; 12] = [
     "scale",
     "population",
     "standard_errors",
+    "harvesting",
     "users",
     "clusters",
     "iterations",
@@ -138,7 +145,8 @@ fn a_program_can_read_the_summary() {
     let grouped = sandbox.json("propensity fixed --data data --per-user --shrink clusters --json -o estimated.json");
     let tried: Vec<u64> =
         grouped["held_out"].as_array().unwrap().iter().map(|score| score["clusters"].as_u64().unwrap()).collect();
-    assert_eq!(tried, [1, 2, 3]);
+    // All alike, one cluster, and more while that gains anything; there are three users.
+    assert!(tried.starts_with(&[0, 1, 2]) && tried.len() <= 4, "{tried:?}");
     assert_eq!(grouped["against"], Value::Null);
     assert_eq!(grouped["clusters"][0].as_array().unwrap().len(), 10);
 }

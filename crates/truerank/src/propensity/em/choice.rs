@@ -11,7 +11,7 @@ use crate::{Error, Result};
 /// What the examination of each user is pulled toward, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShrinkUsers {
-    /// `none`: each user by maximum likelihood.
+    /// `none`: each user alone.
     None,
     /// `population`.
     Population,

@@ -132,12 +132,12 @@ pub enum EmUsers {
     /// One θ(k) for all: standard Regression-EM.
     #[default]
     Together,
-    /// θ(u,k) of each user by maximum likelihood: the paper's personalized Regression-EM. Noisy for users with few
-    /// sessions.
+    /// θ(u,k) of each user alone; without a prior of relevance this is the paper's personalized Regression-EM. Noisy for
+    /// users with few sessions.
     Each,
-    /// θ(u,k) of each user, shrunk toward the population by a Beta prior per position whose strength the log decides.
+    /// θ(u,k) of each user, drawn toward the population by a Gamma prior per position whose shape the log decides.
     Shrunk,
-    /// θ(u,k) of each user, shrunk toward those who look alike; γ is estimated with the groups' θ.
+    /// θ(u,k) of each user, drawn toward users of the same kind; kinds, users and relevance are fitted together.
     Grouped(UserGroups),
 }
 
@@ -152,20 +152,21 @@ impl EmUsers {
     }
 }
 
-/// Estimates examination from clicks alone, by Regression-EM (Wang et al. 2018) on cells.
+/// Estimates examination from clicks alone, by EM on cells.
 ///
-/// With the current θ and γ, a miss was examined with probability `θ(1−γ)/(1−θγ)` and its document relevant with
-/// `γ(1−θ)/(1−θγ)`; for a click both are certain. θ then is expected examinations over impressions, per position or per
-/// user and position, and γ a regression of expected relevance on features. Sums over cells are the sums over sessions,
-/// so the cost of an iteration does not grow with the log. SQUAREM shortens the slow end.
+/// Clicks are explained by `E[c] = n·θ·γ`. By default γ has a prior that is fitted to the log and is summed over; see
+/// [`RelevancePrior`]. Without it this is Regression-EM (Wang et al. 2018): with the current θ and γ, a miss was examined
+/// with probability `θ(1−γ)/(1−θγ)` and its document relevant with `γ(1−θ)/(1−θγ)`; θ then is expected examinations over
+/// impressions, per position or per user and position, and γ a regression of expected relevance on features. Sums over
+/// cells are the sums over sessions, so the cost of an iteration does not grow with the log.
 ///
 /// Clicks show only products θγ: the scale is fixed by letting the population's largest θ̄(k) be 1. Before fitting,
 /// [`Identifiability`](super::Identifiability) says which positions and users can be compared at all; where no two
 /// positions can, there is an error and no number. Where some cannot, there is a note, or with
 /// [`strict`](RegressionEm::strict) an error.
 ///
-/// Standard errors come from resampling queries and fitting anew from where the fit ended. For shrunk users they are
-/// posterior deviations. With an MLP the networks are not trained anew, and their part in the uncertainty is left out.
+/// Standard errors come from resampling queries and fitting anew from where the fit ended. For users who are drawn
+/// toward others they are posterior deviations, with what resampling shows beyond the noise of clicks. With an MLP the networks are not trained anew, and their part in the uncertainty is left out.
 ///
 /// ```
 /// use truerank::data::{Generator, Preset};

@@ -58,10 +58,9 @@ impl FromStr for ClusterCount {
 /// How users are put into clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grouping {
-    /// `mixture` of position-based models: each user goes where the clicks are likeliest, and positions count as
-    /// much as they say.
+    /// `mixture`: the best of several starts by how likely they make the clicks.
     Mixture,
-    /// `k-means` on the rows θ(u,·), shrunk toward the population first. Positions count as their θ vary, sure or not.
+    /// `k-means` on the rows θ(u,·), drawn toward the population first, is the one start.
     KMeans,
 }
 
