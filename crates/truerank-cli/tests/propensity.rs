@@ -106,7 +106,7 @@ fn the_report() {
     insta::assert_snapshot!("propensity_dla", against(dla, "fixed"));
 }
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 13] = [
     "method",
     "scale",
     "population",
