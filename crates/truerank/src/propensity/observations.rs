@@ -154,6 +154,9 @@ pub(super) fn observe(
     Ok(Box::new(StoredObservations::new(storing, positions, groups)?))
 }
 
+/// Users that a random share of them should leave.
+const ENOUGH_USERS: f64 = 1000.0;
+
 /// The share of what users saw that is held out.
 const HELD_OUT: f64 = 0.2;
 
@@ -240,25 +243,26 @@ impl Observations {
 
     /// The entries of `observed`, which has a group for every user, in two parts with the same documents: about four
     /// fifths to fit and one to predict. What a user saw for a query is in one part. Of logs with more than `most`
-    /// entries, the users of a random share are taken; they are numbered anew.
+    /// entries, those of a random share of the users or, where users are few, of the queries are taken.
     pub fn halves(observed: &dyn Observed, seed: u64, most: usize) -> Result<(Self, Self)> {
-        let [kept, held] = Observations::of_some_users(observed, seed, most, |user, query| {
+        let [kept, held] = Observations::of_some(observed, seed, most, |user, query| {
             usize::from(fraction(seed, u64::from(user), u64::from(query)) < HELD_OUT)
         })?;
         Ok((kept, held))
     }
 
-    /// The users of a random share, numbered anew, where there are more than `most` entries.
+    /// The same share in one part, where there are more than `most` entries.
     pub fn sample(observed: &dyn Observed, seed: u64, most: usize) -> Result<Option<Self>> {
         if observed.ends().last().is_none_or(|&entries| entries <= most) {
             return Ok(None);
         }
-        let [sample] = Observations::of_some_users(observed, seed, most, |_, _| 0)?;
+        let [sample] = Observations::of_some(observed, seed, most, |_, _| 0)?;
         Ok(Some(sample))
     }
 
-    /// The users of a random share, such that there are about `most` entries, in parts by user and query.
-    fn of_some_users<const PARTS: usize>(
+    /// About `most` entries, in parts by user and query: of a random share of the users, who are numbered anew, or where
+    /// that would leave few of them, of the queries.
+    fn of_some<const PARTS: usize>(
         observed: &dyn Observed,
         seed: u64,
         most: usize,
@@ -266,18 +270,20 @@ impl Observations {
     ) -> Result<[Self; PARTS]> {
         let positions = observed.positions();
         let share = most as f64 / observed.ends().last().copied().unwrap_or(0).max(1) as f64;
-        let chosen: Vec<u32> =
-            (0..observed.groups() as u32).filter(|&user| fraction(seed, u64::from(user), u64::MAX) < share).collect();
+        let by_users = share * observed.groups() as f64 >= ENOUGH_USERS;
+        let chosen = |number: u32| share >= 1.0 || fraction(seed, u64::from(number), u64::MAX) < share;
+        let users: Vec<u32> = (0..observed.groups() as u32).filter(|&user| !by_users || chosen(user)).collect();
         let mut number = vec![None; observed.groups()];
-        chosen.iter().enumerate().for_each(|(new, &user)| number[user as usize] = Some(new as u32));
-        let empty = || Observations { positions, groups: chosen.len(), ..Observations::default() };
+        users.iter().enumerate().for_each(|(new, &user)| number[user as usize] = Some(new as u32));
+        let empty = || Observations { positions, groups: users.len(), ..Observations::default() };
         let mut parts: [Self; PARTS] = std::array::from_fn(|_| empty());
         let mut rows: [Vec<(u32, f64, f64)>; PARTS] = std::array::from_fn(|_| Vec::new());
         for docs in observed.pieces(1 << 15) {
             let part = observed.part(docs.clone())?;
             for doc in docs {
                 let pair = observed.docs()[doc];
-                for (slot, clicks, misses) in part.of(doc).iter() {
+                let taken = by_users || chosen(pair.0);
+                for (slot, clicks, misses) in part.of(doc).iter().filter(|_| taken) {
                     let (user, position) = ((slot / positions) as u32, (slot % positions) as u32);
                     if let Some(number) = number[user as usize] {
                         let row = (number * positions as u32 + position, clicks, misses);
@@ -416,5 +422,35 @@ mod tests {
         assert_eq!(part.of(1).iter().collect::<Vec<_>>(), [(1, 0.0, 5.0)]);
         assert_eq!(observations.pieces(1), [0..1, 1..2]);
         assert_eq!(observations.pieces(3).first(), Some(&(0..2)));
+    }
+
+    /// Each of `users` saw one document of each of `queries`.
+    fn seen(users: u32, queries: u32) -> Observations {
+        let cell = |query, user| Cell { query, doc: 0, position: 1, user, impressions: 2, clicks: 1 };
+        let cells = (0..queries).flat_map(|query| (0..users).map(move |user| cell(query, user))).collect();
+        Observations::of_users(&Counts { users: Ids::numbered(users as usize), cells, ..Counts::default() })
+    }
+
+    #[test]
+    fn what_a_user_saw_for_a_query_is_in_one_part() {
+        let all = seen(40, 50);
+        let (kept, held) = Observations::halves(&all, 1, 10_000).unwrap();
+        assert_eq!((kept.groups, kept.docs.len(), held.docs.len()), (40, 50, 50));
+        let count = |part: &Observations, doc: usize| part.entries_of(doc).len();
+        assert!((0..50).all(|doc| count(&kept, doc) + count(&held, doc) == 40));
+        let share = held.slots.len() as f64 / 2000.0;
+        assert!((share - HELD_OUT).abs() < 0.04, "{share}");
+    }
+
+    #[test]
+    fn samples_keep_users_where_they_are_few() {
+        let few = Observations::sample(&seen(40, 50), 1, 200).unwrap().unwrap();
+        // Whole queries: all users or none.
+        assert_eq!((few.groups, few.docs.len()), (40, 50));
+        assert!((0..50).all(|doc| [0, 40].contains(&few.entries_of(doc).len())));
+        assert!((40..=600).contains(&few.slots.len()), "{}", few.slots.len());
+        let many = Observations::sample(&seen(4000, 2), 1, 4000).unwrap().unwrap();
+        assert!((1800..2200).contains(&many.groups) && many.slots.len() == 2 * many.groups, "{}", many.groups);
+        assert!(Observations::sample(&seen(4, 2), 1, 8).unwrap().is_none());
     }
 }

@@ -18,14 +18,14 @@ use crate::propensity::{UserGroups, average, largest};
 /// Starts of k-means, the best of which is kept.
 const RESTARTS: usize = 10;
 
-/// Entries that numbers of kinds are tried on at most; of more, the users of a random part.
+/// Entries that numbers of kinds are tried on at most; of more, a random part.
 const MOST_TRIED: usize = 400_000;
 
 /// For a choice among numbers of kinds a rough fit does.
 const ROUGHLY: Squarem = Squarem { iterations: 60, tolerance: 1e-6, accelerated: true };
 const TRIAL: Squarem = Squarem { iterations: 90, tolerance: 1e-6, accelerated: true };
 
-/// Entries that kinds are fitted to at most; of more, the users of a random part, and then a few steps with all users.
+/// Entries that kinds are fitted to at most; of more, a random part, and then all in a few steps.
 const MOST_FITTED: usize = 1_000_000;
 const LAST_STEPS: usize = 9;
 
@@ -118,7 +118,7 @@ impl Fitting<'_> {
                 break;
             }
         }
-        let scores = HeldOut::compare(&numbers, &by_user, trial.impressions);
+        let scores = HeldOut::compare(&numbers, &by_user, trial.impressions.max(1.0));
         Ok((choose(&scores), scores))
     }
 
