@@ -157,13 +157,15 @@ def test_em_by_default_is_plain_em_with_a_gamma_prior(shuffled, per_user):
 
 
 def test_users_are_a_level_times_a_shape(shuffled):
-    """`level = Σ n(k)·θ(u,k) / Σ n(k)·θ̄(k)` over the log's impressions, and the shape is what is left."""
+    """The level is where a line through `ln θ(u,k)/θ̄(k)` over `ln k` starts, positions by their clicks; the shape is the rest."""
     path, counts = shuffled
     found = estimate(counts, "--per-user", "--clusters", 2, "--resamples", 0)
-    shown = read_log(path)["position"].value_counts().sort_index().to_numpy()
+    clicks = read_log(path).groupby("position")["click"].sum().to_numpy()
     assert len(found["users"]) > len(found["clusters"]) == 2
     for row in found["users"] + found["clusters"]:
-        level = shown @ row["propensity"] / (shown @ found["population"])
+        ratios = np.log(np.array(row["propensity"]) / found["population"])
+        _, start = np.polyfit(np.log(np.arange(1, POSITIONS + 1)), ratios, 1, w=np.sqrt(clicks))
+        level = np.exp(start)
         # Files round both to five digits after the point.
         np.testing.assert_allclose(row["level"], level, rtol=0, atol=5.001e-6)
         np.testing.assert_allclose(row["shape"], np.array(row["propensity"]) / level, rtol=0, atol=5.001e-6)

@@ -25,18 +25,18 @@ use crate::table::{PyTable, id_column, table};
 ///
 /// Found by the estimators of `truerank.propensity`, known to a simulation, or made by `from_arrays`.
 ///
-/// >>> theta = truerank.Propensities.from_arrays([1.0, 0.5], users=["ann", "bob"], by_user=[[1.0, 0.8], [1.0, 0.2]])
+/// >>> theta = truerank.Propensities.from_arrays([1.0, 0.5], users=["ann", "bob"], by_user=[[1.0, 0.8], [0.5, 0.1]])
 /// >>> theta
 /// <Propensities: given, 2 positions, 2 users>
 /// >>> theta.of_user("bob")
+/// array([0.5, 0.1])
+///
+/// How deep a user looks and how much the user clicks are told apart: `by_user` is `levels` times `shapes`.
+///
+/// >>> theta.levels.round(6)
+/// array([1. , 0.5])
+/// >>> theta.shapes[1].round(6)
 /// array([1. , 0.2])
-///
-/// What a user looks at and how much the user clicks are told apart: `by_user` is `levels` times `shapes`.
-///
-/// >>> theta.levels
-/// array([1.2, 0.8])
-/// >>> theta.shapes[1]
-/// array([1.25, 0.25])
 #[pyclass(name = "Propensities", module = "truerank", frozen)]
 pub struct PyPropensities {
     pub inner: Arc<Propensities>,
@@ -142,8 +142,8 @@ impl PyPropensities {
         self.matrix(py, &self.inner.by_user)
     }
 
-    /// The level of each user, in the order of `users`: who *clicks more*, as a multiple of what people do at the same
-    /// positions; None where no user has probabilities of their own.
+    /// The level of each user, in the order of `users`: who *clicks more*, at the top and as a multiple of what
+    /// people do there; None where no user has probabilities of their own.
     ///
     /// Clicks do not tell whether someone who clicks more looks more or is pleased more easily, so this says nothing about
     /// what users look at; `shapes` and `depths` do.

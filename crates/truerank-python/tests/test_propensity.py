@@ -194,9 +194,12 @@ def test_levels_and_shapes_are_those_of_the_file(world, tmp_path):
     np.testing.assert_allclose([row["level"] for row in rows], found.levels, rtol=0, atol=5.001e-6)
     np.testing.assert_allclose([row["shape"] for row in rows], found.shapes, rtol=0, atol=5.001e-6)
     np.testing.assert_allclose(found.levels[:, None] * found.shapes, found.by_user, rtol=1e-12)
-    shown = counts.cells.to_pandas().groupby("position").impressions.sum().to_numpy()
-    np.testing.assert_allclose(found.levels, found.by_user @ shown / (found.population @ shown), rtol=1e-12)
     positions = np.arange(1, found.positions + 1)
+    # Where a line through ln θ(u,k)/θ̄(k) over ln k starts, positions counting by their clicks.
+    clicks = counts.cells.to_pandas().groupby("position").clicks.sum().to_numpy()
+    ratios = np.log(found.by_user / found.population)
+    lines = np.polyfit(np.log(positions), ratios.T, 1, w=np.sqrt(clicks))
+    np.testing.assert_allclose(found.levels, np.exp(lines[1]), rtol=1e-9)
     np.testing.assert_allclose(found.depths, found.shapes @ positions / found.shapes.sum(axis=1), rtol=1e-12)
 
 
