@@ -33,6 +33,23 @@ pub(crate) fn resample(count: usize, seed: u64, index: u64) -> Vec<f64> {
     weights
 }
 
+/// A number that looks random for a number and another (SplitMix64: Steele et al. 2014).
+pub(crate) fn hash(number: u64, other: u64) -> u64 {
+    mix(mix(number) ^ other)
+}
+
+/// A number in [0, 1) that looks random, for a seed and two numbers.
+pub(crate) fn fraction(seed: u64, number: u64, other: u64) -> f64 {
+    (mix(hash(seed, number) ^ other) >> 11) as f64 / (1u64 << 53) as f64
+}
+
+fn mix(mut x: u64) -> u64 {
+    x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
 /// FNV-1a, 64 bits: a fixed, documented hash, so that a purpose's stream never changes.
 fn fnv1a(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

@@ -107,7 +107,9 @@ pub fn count_files_view(
 fn write(mut counted: Counted, folder: &Path, progress: &dyn Progress) -> Result<Totals> {
     let names = std::mem::take(&mut counted.names);
     let names = Names { queries: &names.queries, docs: &names.docs, users: &names.users };
+    let pages = std::mem::take(&mut counted.pages);
     let mut writer = FolderWriter::create(folder, names, counted.has_patterns)?;
+    writer.write_pages(&pages)?;
     counted.for_each_batch(|batch| {
         writer.push_cells(&batch.cells)?;
         writer.push_sessions(&batch.sessions)?;

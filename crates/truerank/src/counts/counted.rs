@@ -3,6 +3,7 @@
 use super::conflict::{Conflict, NamedConflict};
 use super::merge::{Merge, SortedRun};
 use super::model::Counts;
+use super::pages::Pages;
 use super::partition::Part;
 use super::record::Batch;
 use super::store::Store;
@@ -19,6 +20,8 @@ pub(super) struct Counted {
     pub names: NumberedIds,
     pub summary: PartSummary,
     pub has_patterns: bool,
+    /// Whole pages.
+    pub pages: Pages,
     renumber: Option<Renumber>,
     runs: Vec<SortedRun>,
     store: Store,
@@ -60,6 +63,7 @@ impl Counted {
         names: NumberedIds,
         used: Option<UsedIds>,
         has_patterns: bool,
+        mut pages: Pages,
         runs: Vec<SortedRun>,
         store: Store,
         summary: PartSummary,
@@ -67,11 +71,12 @@ impl Counted {
         let (names, renumber) = match used {
             Some(used) => {
                 let (names, renumber) = used.select(names);
+                renumber.renumber_pages(&mut pages);
                 (names, Some(renumber))
             }
             None => (names, None),
         };
-        Counted { names, summary, has_patterns, renumber, runs, store }
+        Counted { names, summary, has_patterns, pages, renumber, runs, store }
     }
 
     /// Bytes that were not held but put on disk.
@@ -102,12 +107,13 @@ impl Counted {
     pub fn into_counts(mut self) -> Result<Counts> {
         let has_patterns = self.has_patterns;
         let NumberedIds { users, queries, docs } = std::mem::take(&mut self.names);
+        let pages = Some(std::mem::take(&mut self.pages));
         let mut all = Batch::default();
         self.for_each_batch(|batch| {
             all.append(batch);
             Ok(())
         })?;
         let patterns = has_patterns.then_some(all.patterns);
-        Ok(Counts { queries, docs, users, cells: all.cells, sessions: all.sessions, patterns })
+        Ok(Counts { queries, docs, users, cells: all.cells, sessions: all.sessions, patterns, pages })
     }
 }

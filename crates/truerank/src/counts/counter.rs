@@ -14,6 +14,7 @@ use super::counted::{Counted, PartSummary};
 use super::merge::{RunWriter, SortedRun};
 use super::model::Counts;
 use super::numbering::{AllIds, AllNumbers};
+use super::pages::PageSampler;
 use super::partition::{Part, Rules, Stop, count_partition};
 use super::pieces::{PARTITIONS, Piece, SplitBy, Stored, scatter, split};
 use super::store::Store;
@@ -131,7 +132,7 @@ impl Counter {
         let ids = self.ids.bytes();
         let (names, numbers) = self.ids.into_numbers();
         let used = self.rules.leaves_out().then(|| UsedIds::none_of(&names));
-        let work = Work { numbers, rules: self.rules, used, ids, store: self.store };
+        let work = Work { numbers, rules: self.rules, used, ids, store: self.store, sampler: PageSampler::default() };
         let partitions = self.partitions.into_inner().unwrap_or_else(PoisonError::into_inner);
         progress.begin("counting", partitions.len() as u64);
         let count = |pieces| {
@@ -145,7 +146,7 @@ impl Counter {
         let named = |conflict: &Conflict| NamedConflict::new(conflict, &names);
         let summary = PartSummary::of(parts, named);
         let used = work.used.filter(|_| summary.outside + summary.of_two_users > 0);
-        Ok(Counted::new(names, used, work.rules.patterns, runs, work.store, summary))
+        Ok(Counted::new(names, used, work.rules.patterns, work.sampler.finish(), runs, work.store, summary))
     }
 }
 
@@ -160,6 +161,7 @@ struct Work {
     /// Bytes of ids.
     ids: u64,
     store: Store,
+    sampler: PageSampler,
 }
 
 impl Work {
@@ -176,7 +178,7 @@ impl Work {
         }
         let pieces = pieces.into_iter().map(|piece| piece.fetch(&self.store)).collect::<Result<Vec<Piece>>>()?;
         let mut run = RunWriter::new(&self.store, self.ids, self.used.as_ref());
-        let part = count_partition(&pieces, &self.numbers, &self.rules, &mut run)?;
+        let part = count_partition(&pieces, &self.numbers, &self.rules, &self.sampler, &mut run)?;
         Ok(vec![(part, run.finish()?)])
     }
 }

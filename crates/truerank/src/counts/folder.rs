@@ -1,4 +1,5 @@
-//! Counts on disk: a folder of `cells.parquet`, `sessions.parquet`, `patterns.parquet` where counted, and `meta.json`.
+//! Counts on disk: a folder of `cells.parquet`, `sessions.parquet`, `pages.parquet` and `patterns.parquet` where there are any,
+//! and `meta.json`.
 
 use std::path::Path;
 
@@ -6,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::Checks;
 use super::model::{Counts, Patterns};
-use super::tables::{NewIds, NumberedIds, TablePaths, read_cells, read_patterns, read_sessions};
+use super::pages::Pages;
+use super::tables::{NewIds, NumberedIds, TablePaths, read_cells, read_pages, read_patterns, read_sessions};
 use super::view::Totals;
 use crate::files::AtomicFile;
 use crate::files::table::FileType;
@@ -16,6 +18,8 @@ const COUNTS: FileType = FileType { name: "truerank/counts", version: 1 };
 pub(crate) const CELLS: FileType = FileType { name: "truerank/cells", version: 1 };
 pub(crate) const SESSIONS: FileType = FileType { name: "truerank/sessions", version: 1 };
 pub(crate) const PATTERNS: FileType = FileType { name: "truerank/patterns", version: 1 };
+
+pub(crate) const PAGES: FileType = FileType { name: "truerank/pages", version: 1 };
 
 /// What `meta.json` says.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +35,9 @@ pub(crate) struct Meta {
     users: u64,
     pub max_position: u32,
     pub patterns: bool,
+    /// How many whole pages there are, where any were kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<u64>,
 }
 
 impl Meta {
@@ -46,6 +53,7 @@ impl Meta {
             users: totals.users,
             max_position: totals.max_position,
             patterns: totals.patterns.is_some(),
+            pages: totals.pages,
         }
     }
 
@@ -100,7 +108,7 @@ impl Meta {
 
 /// Whether a folder of counts may hold a file of this name.
 pub fn is_counts_file(name: &str) -> bool {
-    ["cells.parquet", "sessions.parquet", "patterns.parquet", "meta.json"].contains(&name)
+    ["cells.parquet", "sessions.parquet", "patterns.parquet", "pages.parquet", "meta.json"].contains(&name)
 }
 
 fn not_found(path: &Path) -> Error {
@@ -125,16 +133,31 @@ impl Counts {
         if meta.patterns {
             read_patterns(&tables.patterns, &mut ids, |query, page, count| patterns.push(query, page, count))?;
         }
+        let mut pages = read_kept_pages(&meta, &tables, &mut ids)?;
         let (numbered, numbers) = ids.into_sorted();
         cells.iter_mut().for_each(|cell| numbers.renumber_cell(cell));
         sessions.iter_mut().for_each(|count| numbers.renumber_session(count));
         numbers.renumber_patterns(&mut patterns);
+        pages.iter_mut().for_each(|pages| numbers.renumber_pages(pages));
         let mut checks = Checks::new(&tables, &numbered);
         checks.add(&cells, &sessions);
         let totals = checks.finish()?;
         let of_patterns = meta.patterns.then(|| patterns.patterns.iter().map(|pattern| pattern.sessions).sum());
         meta.check(folder, &totals, of_patterns)?;
         let NumberedIds { queries, docs, users } = numbered;
-        Ok(Counts { queries, docs, users, cells, sessions, patterns: meta.patterns.then_some(patterns) })
+        Ok(Counts { queries, docs, users, cells, sessions, patterns: meta.patterns.then_some(patterns), pages })
+    }
+}
+
+/// The whole pages of a folder, where it has any.
+pub(super) fn read_kept_pages(meta: &Meta, tables: &TablePaths, ids: &mut NewIds) -> Result<Option<Pages>> {
+    let Some(said) = meta.pages else { return Ok(None) };
+    let pages = read_pages(&tables.pages, ids)?;
+    match pages.pages.len() as u64 == said {
+        true => Ok(Some(pages)),
+        false => {
+            let finding = format!("has {} pages, but meta.json says {said}; count the log again", pages.pages.len());
+            Err(Error::input(&tables.pages, finding))
+        }
     }
 }

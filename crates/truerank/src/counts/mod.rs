@@ -14,6 +14,7 @@ mod folder;
 mod merge;
 mod model;
 mod numbering;
+mod pages;
 mod partition;
 mod pieces;
 mod record;
@@ -36,6 +37,7 @@ pub use folder::is_counts_file;
 #[cfg(feature = "spark")]
 pub(crate) use folder::{CELLS, Meta, PATTERNS, SESSIONS};
 pub use model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
+pub use pages::{Page, Pages};
 #[cfg(test)]
 pub(crate) use stored::tests::{assert_same, everywhere};
 pub use stored::{Need, StoredCounts, held_counts, open_counts};

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::pages::Pages;
 use crate::ids::Ids;
 
 /// What a click log says, whatever its length: everything downstream reads this and never a session.
@@ -21,6 +22,8 @@ pub struct Counts {
     pub sessions: Vec<SessionCount>,
     /// Who clicked what together, where it was asked for; the PRS loss needs it.
     pub patterns: Option<Patterns>,
+    /// Whole result pages, where they were seen.
+    pub pages: Option<Pages>,
 }
 
 /// How often `user` saw and clicked `doc` at `position` for `query`.

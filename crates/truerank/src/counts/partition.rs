@@ -6,12 +6,14 @@ use super::conflict::{Clash, Conflict, NamedConflict};
 use super::merge::RunWriter;
 use super::model::{Cell, Pattern, SessionCount, Shown};
 use super::numbering::AllNumbers;
+use super::pages::{KeyedPages, PageSampler};
 use super::pieces::{Piece, Row};
 use super::record::Batch;
 use super::summary::PageSummary;
 use super::tables::NumberedIds;
 use crate::Error;
 use crate::log::ReadOptions;
+use crate::random::hash;
 
 /// What was seen while a partition was counted.
 #[derive(Debug, Default)]
@@ -97,20 +99,25 @@ pub(super) fn count_partition(
     pieces: &[Piece],
     numbers: &AllNumbers,
     rules: &Rules,
+    sampler: &PageSampler,
     run: &mut RunWriter<'_>,
 ) -> Result<Part, Stop> {
     let runs = sorted_runs(pieces, numbers);
     let mut part = Part::default();
     let mut scratch = Scratch::default();
+    let mut whole = KeyedPages::default();
     for runs in runs.chunk_by(|a, b| a.query == b.query) {
         scratch.clear();
         for page in runs.chunk_by(|a, b| a.session == b.session) {
-            scratch.push_page(page, pieces, numbers, rules, &mut part)?;
+            if scratch.push_page(page, pieces, numbers, rules, &mut part)? {
+                scratch.keep_page(&page[0], sampler, &mut whole);
+            }
         }
         if !scratch.users.is_empty() {
             run.push(runs[0].query, scratch.count_query(runs[0].query))?;
         }
     }
+    sampler.add(whole);
     Ok(part)
 }
 
@@ -165,7 +172,7 @@ impl Scratch {
         self.counts.clear();
     }
 
-    /// Takes the rows of one page, which may lie in several runs where the log is not in order.
+    /// Takes the rows of one page, which may lie in several runs where the log is not in order; false if they are left out.
     fn push_page(
         &mut self,
         page: &[RunRef],
@@ -173,12 +180,12 @@ impl Scratch {
         numbers: &AllNumbers,
         rules: &Rules,
         part: &mut Part,
-    ) -> Result<(), Conflict> {
+    ) -> Result<bool, Conflict> {
         let (first, last) = (page[0], page[page.len() - 1]);
         let conflict = |kind| Conflict { query: first.query, session: first.session, kind };
         if rules.range.as_ref().is_some_and(|range| !is_in_range(page, pieces, range)) {
             part.outside += row_count(page);
-            return Ok(());
+            return Ok(false);
         }
         if first.user != last.user {
             let conflict = conflict(Clash::Users(first.user, last.user));
@@ -187,7 +194,7 @@ impl Scratch {
             }
             part.of_two_users += row_count(page);
             part.conflicts.push(conflict);
-            return Ok(());
+            return Ok(false);
         }
         self.read_page(page, pieces, numbers);
         if let Some(doc) = repeated(&mut self.docs) {
@@ -198,7 +205,15 @@ impl Scratch {
             part.conflicts.extend(settled.into_iter().map(conflict));
         }
         self.take_page(first.user, rules.patterns, part);
-        Ok(())
+        Ok(true)
+    }
+
+    /// Keeps the current page whole if it is among the chosen ones.
+    fn keep_page(&self, first: &RunRef, sampler: &PageSampler, whole: &mut KeyedPages) {
+        let key = hash(first.session, u64::from(first.query));
+        if sampler.wants(key) {
+            whole.push(key, first.query, first.user, self.page.iter().map(shown));
+        }
     }
 
     fn read_page(&mut self, page: &[RunRef], pieces: &[Piece], numbers: &AllNumbers) {
@@ -221,7 +236,6 @@ impl Scratch {
         part.pages.add(self.page.iter().map(|row| row.shown >> 1), clicks);
         if patterns {
             let start = self.shown.len();
-            let shown = |row: &Row| Shown { position: row.shown >> 1, doc: row.doc, click: row.shown & 1 == 1 };
             self.shown.extend(self.page.iter().map(shown));
             self.shown[start..].sort_unstable();
             self.pages.push((start, self.shown.len()));
@@ -258,6 +272,10 @@ impl Scratch {
             patterns.patterns.push(Pattern { query, shown, sessions: same.len() as u64 });
         }
     }
+}
+
+fn shown(row: &Row) -> Shown {
+    Shown { position: row.shown >> 1, doc: row.doc, click: row.shown & 1 == 1 }
 }
 
 /// Document, position, user and click of a row, so that rows sort as cells do: 32 + 31 + 32 + 1 bits.

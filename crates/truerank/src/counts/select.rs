@@ -3,6 +3,7 @@
 use rand::RngExt;
 
 use super::model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
+use super::pages::Pages;
 use super::used::Renumbering;
 use crate::ids::Ids;
 use crate::random::stream;
@@ -48,6 +49,7 @@ impl Counts {
             cells: cells.into_iter().map(cell).collect(),
             sessions: sessions.into_iter().map(session).collect(),
             patterns: self.patterns.as_ref().map(|patterns| patterns.select(keep, &queries, &docs)),
+            pages: self.pages.as_ref().map(|pages| pages.select(keep, &queries, &docs, &users)),
             queries: queries.ids,
             docs: docs.ids,
             users: users.ids,
@@ -71,6 +73,17 @@ impl Patterns {
             selected.shown.extend(page.iter().map(|shown| Shown { doc: docs.number(shown.doc), ..*shown }));
             let shown = start..selected.shown.len();
             selected.patterns.push(Pattern { query: queries.number(pattern.query), shown, sessions: pattern.sessions });
+        }
+        selected
+    }
+}
+
+impl Pages {
+    fn select(&self, keep: &[bool], queries: &Renumbering, docs: &Renumbering, users: &Renumbering) -> Pages {
+        let mut selected = Pages::default();
+        for page in self.pages.iter().filter(|page| keep[page.query as usize]) {
+            let shown = self.of(page).iter().map(|shown| Shown { doc: docs.number(shown.doc), ..*shown });
+            selected.push(queries.number(page.query), users.number(page.user), shown);
         }
         selected
     }

@@ -5,8 +5,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::checks::Checks;
-use super::folder::{CELLS, Meta};
+use super::folder::{CELLS, Meta, read_kept_pages};
 use super::model::{Cell, Counts, SessionCount};
+use super::pages::Pages;
 use super::tables::{NewIds, NumberedIds, Renumber, TablePaths, read_cells, read_patterns, read_sessions};
 use super::view::{BLOCK, Block, CountsView, Totals};
 use crate::files::table::TableReader;
@@ -76,6 +77,7 @@ pub struct StoredCounts {
     ids: NumberedIds,
     numbers: Renumber,
     totals: Totals,
+    pages: Option<Pages>,
     sessions_per_query: Vec<u64>,
     sessions_per_user: Vec<u64>,
     blocks: Vec<StoredBlock>,
@@ -105,11 +107,14 @@ impl StoredCounts {
         if let Some(sum) = &mut of_patterns {
             read_patterns(&tables.patterns, &mut ids, |_, _, sessions| *sum += sessions)?;
         }
+        let mut pages = read_kept_pages(&meta, &tables, &mut ids)?;
         let (ids, numbers) = ids.into_sorted();
+        pages.iter_mut().for_each(|pages| numbers.renumber_pages(pages));
         let mut counts = StoredCounts {
             sessions_per_query: vec![0; ids.queries.len()],
             sessions_per_user: vec![0; ids.users.len()],
             totals: Totals::default(),
+            pages,
             ids,
             numbers,
             blocks: writer.blocks,
@@ -132,7 +137,8 @@ impl StoredCounts {
                 per_user[count.user as usize] += count.sessions;
             }
         })?;
-        self.totals = checks.finish()?;
+        let pages = self.pages.as_ref().map(|pages| pages.pages.len() as u64);
+        self.totals = Totals { pages, ..checks.finish()? };
         (self.sessions_per_query, self.sessions_per_user) = (per_query, per_user);
         Ok(())
     }
@@ -179,6 +185,10 @@ impl CountsView for StoredCounts {
         let mut sessions = decode_sessions(&bytes, block.sessions.len()).ok_or_else(|| self.spool.damaged())?;
         sessions.iter_mut().for_each(|count| self.numbers.renumber_session(count));
         Ok(Cow::Owned(sessions))
+    }
+
+    fn pages(&self) -> Option<&Pages> {
+        self.pages.as_ref()
     }
 
     fn room(&self) -> Option<&Room> {

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 
-use super::folder::{CELLS, PATTERNS, SESSIONS};
+use super::folder::{CELLS, PAGES, PATTERNS, SESSIONS};
 use super::model::{Cell, Patterns, SessionCount, Shown};
+use super::pages::Pages;
 use super::record::Batch;
 use crate::Result;
 use crate::files::table::{Columns, TableReader, integers};
@@ -17,13 +18,14 @@ pub(super) struct TablePaths {
     pub cells: PathBuf,
     pub sessions: PathBuf,
     pub patterns: PathBuf,
+    pub pages: PathBuf,
 }
 
 impl TablePaths {
     pub fn new(folder: &Path) -> Self {
-        let [cells, sessions, patterns] =
-            ["cells.parquet", "sessions.parquet", "patterns.parquet"].map(|name| folder.join(name));
-        TablePaths { cells, sessions, patterns }
+        let [cells, sessions, patterns, pages] =
+            ["cells.parquet", "sessions.parquet", "patterns.parquet", "pages.parquet"].map(|name| folder.join(name));
+        TablePaths { cells, sessions, patterns, pages }
     }
 }
 
@@ -83,6 +85,14 @@ impl Renumber {
         patterns.patterns.iter_mut().for_each(|pattern| pattern.query = self.queries[pattern.query as usize]);
         patterns.shown.iter_mut().for_each(|shown| shown.doc = self.docs[shown.doc as usize]);
     }
+
+    pub fn renumber_pages(&self, pages: &mut Pages) {
+        for page in &mut pages.pages {
+            page.query = self.queries[page.query as usize];
+            page.user = self.users[page.user as usize];
+        }
+        pages.shown.iter_mut().for_each(|shown| shown.doc = self.docs[shown.doc as usize]);
+    }
 }
 
 /// Hands every cell to `take`.
@@ -134,6 +144,23 @@ pub(super) fn read_patterns(path: &Path, ids: &mut NewIds, mut take: impl FnMut(
         }
         Ok(())
     })
+}
+
+/// All whole pages.
+pub(super) fn read_pages(path: &Path, ids: &mut NewIds) -> Result<Pages> {
+    let mut pages = Pages::default();
+    let mut page = Vec::new();
+    TableReader::open_as(path, PAGES)?.for_each(|columns| {
+        let query = columns.ids("query", &mut ids.queries)?;
+        let user = columns.ids("user", &mut ids.users)?;
+        for row in 0..columns.len() {
+            page.clear();
+            read_page(columns, row, &mut ids.docs, &mut page)?;
+            pages.push(query[row], user[row], page.iter().copied());
+        }
+        Ok(())
+    })?;
+    Ok(pages)
 }
 
 fn read_page(columns: &Columns<'_>, row: usize, doc_ids: &mut Interner, page: &mut Vec<Shown>) -> Result<()> {

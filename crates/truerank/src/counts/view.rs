@@ -6,6 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::model::{Cell, Counts, SessionCount};
+use super::pages::Pages;
 use crate::Result;
 use crate::files::Room;
 use crate::ids::Ids;
@@ -42,6 +43,9 @@ pub trait CountsView: Sync {
     /// The sessions of a block.
     fn sessions(&self, block: &Block) -> Result<Cow<'_, [SessionCount]>>;
 
+    /// Whole result pages, where they were seen.
+    fn pages(&self) -> Option<&Pages>;
+
     /// Where what is made of the counts goes, if it is as large as they are: nowhere but memory if they are in memory.
     fn room(&self) -> Option<&Room>;
 }
@@ -67,6 +71,8 @@ pub struct Totals {
     pub cells: u64,
     /// Click patterns, where they were counted.
     pub patterns: Option<u64>,
+    /// Whole pages, where they were kept.
+    pub pages: Option<u64>,
     /// The largest position at which anything was shown.
     pub max_position: u32,
 }
@@ -189,6 +195,7 @@ impl CountsView for Counts {
             docs: self.docs.len() as u64,
             users: self.users.len() as u64,
             patterns: self.patterns.as_ref().map(|patterns| patterns.patterns.len() as u64),
+            pages: self.pages.as_ref().map(|pages| pages.pages.len() as u64),
             ..Totals::default()
         };
         totals.add_cells(&self.cells);
@@ -225,6 +232,10 @@ impl CountsView for Counts {
 
     fn sessions(&self, block: &Block) -> Result<Cow<'_, [SessionCount]>> {
         Ok(Cow::Borrowed(&self.sessions[block.sessions.clone()]))
+    }
+
+    fn pages(&self) -> Option<&Pages> {
+        self.pages.as_ref()
     }
 
     fn room(&self) -> Option<&Room> {

@@ -7,8 +7,9 @@ use arrow_array::builder::{Int8Builder, Int32Builder, Int64Builder, ListBuilder,
 use arrow_array::{ArrayRef, Int32Array, Int64Array};
 use arrow_schema::{DataType, Field, Schema};
 
-use super::folder::{CELLS, Meta, PATTERNS, SESSIONS, is_counts_file};
-use super::model::{Cell, Counts, Pattern, Patterns, SessionCount};
+use super::folder::{CELLS, Meta, PAGES, PATTERNS, SESSIONS, is_counts_file};
+use super::model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
+use super::pages::{Page, Pages};
 use super::view::Totals;
 use crate::Result;
 use crate::files::table::{FileType, ids_array, ids_field, properties};
@@ -29,6 +30,7 @@ impl Counts {
             self.cells.chunks(GROUP).try_for_each(|cells| writer.push_cells(cells))?;
             self.sessions.chunks(GROUP).try_for_each(|sessions| writer.push_sessions(sessions))?;
             self.patterns.iter().try_for_each(|patterns| writer.push_patterns(patterns))?;
+            self.pages.iter().try_for_each(|pages| writer.write_pages(pages))?;
             writer.finish()
         })
     }
@@ -58,11 +60,7 @@ pub(super) struct FolderWriter<'a> {
 
 impl<'a> FolderWriter<'a> {
     pub fn create(folder: &'a Path, names: Names<'a>, patterns: bool) -> Result<Self> {
-        let create = |name: &str, file_type: FileType, fields: Vec<Field>| {
-            let schema = Schema::new(fields);
-            let properties = properties(&schema, file_type, &[]);
-            GroupWriter::create(&folder.join(name), schema, properties)
-        };
+        let create = |name: &str, file_type, fields| create(folder, name, file_type, fields);
         let totals = Totals {
             queries: names.queries.len() as u64,
             docs: names.docs.len() as u64,
@@ -113,6 +111,24 @@ impl<'a> FolderWriter<'a> {
         if self.waiting_patterns.patterns.len() >= enough() { self.write_patterns(false) } else { Ok(()) }
     }
 
+    /// Writes whole pages, all at once.
+    pub fn write_pages(&mut self, pages: &Pages) -> Result<()> {
+        self.totals.pages = Some(pages.pages.len() as u64);
+        let names = self.names;
+        let mut writer = create(self.folder, "pages.parquet", PAGES, page_fields(names))?;
+        write_groups(&mut writer, &mut pages.pages.clone(), true, |group: &[Page]| {
+            let [docs, positions, clicks] = page_columns(names.docs, group.iter().map(|page| pages.of(page)));
+            vec![
+                ids_array(names.queries, group.iter().map(|page| page.query as usize)),
+                ids_array(names.users, group.iter().map(|page| page.user as usize)),
+                docs,
+                positions,
+                clicks,
+            ]
+        })?;
+        writer.finish()
+    }
+
     /// Writes what is left, and says how large the counts are.
     pub fn finish(mut self) -> Result<Totals> {
         self.write_cells(true)?;
@@ -155,23 +171,13 @@ impl<'a> FolderWriter<'a> {
         let Patterns { patterns, shown } = &mut self.waiting_patterns;
         let names = self.names;
         write_groups(writer, patterns, all, |group: &[Pattern]| {
-            let item = |kind| Field::new("item", kind, false);
-            let mut positions = ListBuilder::new(Int32Builder::new()).with_field(item(DataType::Int32));
-            let mut clicks = ListBuilder::new(Int8Builder::new()).with_field(item(DataType::Int8));
-            for pattern in group {
-                for shown in &shown[pattern.shown.clone()] {
-                    positions.values().append_value(shown.position as i32);
-                    clicks.values().append_value(i8::from(shown.click));
-                }
-                positions.append(true);
-                clicks.append(true);
-            }
-            let docs = |pattern: &Pattern| shown[pattern.shown.clone()].iter().map(|shown| shown.doc as usize);
+            let pages = group.iter().map(|pattern| &shown[pattern.shown.clone()]);
+            let [docs, positions, clicks] = page_columns(names.docs, pages);
             vec![
                 ids_array(names.queries, group.iter().map(|pattern| pattern.query as usize)),
-                doc_lists(names.docs, group.iter().map(docs)),
-                Arc::new(positions.finish()),
-                Arc::new(clicks.finish()),
+                docs,
+                positions,
+                clicks,
                 Arc::new(Int64Array::from_iter_values(group.iter().map(|pattern| pattern.sessions as i64))),
             ]
         })?;
@@ -188,6 +194,12 @@ impl<'a> FolderWriter<'a> {
             pattern.shown = pattern.shown.start - written..pattern.shown.end - written;
         }
     }
+}
+
+fn create(folder: &Path, name: &str, file_type: FileType, fields: Vec<Field>) -> Result<GroupWriter> {
+    let schema = Schema::new(fields);
+    let properties = properties(&schema, file_type, &[]);
+    GroupWriter::create(&folder.join(name), schema, properties)
 }
 
 /// Rows that are worth writing: a few groups for each thread.
@@ -226,14 +238,39 @@ fn session_fields(names: Names<'_>) -> Vec<Field> {
 }
 
 fn pattern_fields(names: Names<'_>) -> Vec<Field> {
+    let [docs, positions, clicks] = shown_fields(names);
+    vec![ids_field("query", names.queries), docs, positions, clicks, Field::new("sessions", DataType::Int64, false)]
+}
+
+fn page_fields(names: Names<'_>) -> Vec<Field> {
+    let [docs, positions, clicks] = shown_fields(names);
+    vec![ids_field("query", names.queries), ids_field("user", names.users), docs, positions, clicks]
+}
+
+fn shown_fields(names: Names<'_>) -> [Field; 3] {
     let list = |name: &str, kind| Field::new(name, DataType::List(Arc::new(Field::new("item", kind, false))), false);
-    vec![
-        ids_field("query", names.queries),
+    [
         list("docs", ids_field("item", names.docs).data_type().clone()),
         list("positions", DataType::Int32),
         list("clicks", DataType::Int8),
-        Field::new("sessions", DataType::Int64, false),
     ]
+}
+
+/// Documents, positions and clicks of pages, as columns of lists.
+fn page_columns<'a>(docs: &Ids, pages: impl Iterator<Item = &'a [Shown]> + Clone) -> [ArrayRef; 3] {
+    let item = |kind| Field::new("item", kind, false);
+    let mut positions = ListBuilder::new(Int32Builder::new()).with_field(item(DataType::Int32));
+    let mut clicks = ListBuilder::new(Int8Builder::new()).with_field(item(DataType::Int8));
+    for page in pages.clone() {
+        for shown in page {
+            positions.values().append_value(shown.position as i32);
+            clicks.values().append_value(i8::from(shown.click));
+        }
+        positions.append(true);
+        clicks.append(true);
+    }
+    let docs = doc_lists(docs, pages.map(|page| page.iter().map(|shown| shown.doc as usize)));
+    [docs, Arc::new(positions.finish()), Arc::new(clicks.finish())]
 }
 
 /// Lists of documents as a column.

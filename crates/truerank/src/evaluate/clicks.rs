@@ -270,6 +270,7 @@ mod tests {
             cells: vec![cell(0, 4, 3), cell(1, 4, 1)],
             sessions: vec![SessionCount { query: 0, user: 0, sessions: 4 }],
             patterns: None,
+            pages: None,
         };
         let theta = Propensities { population: vec![1.0, 0.5], ..Propensities::default() };
         let known = PredictedRelevance::new(Ids::numbered(1), Ids::numbered(1), vec![(0, 0, 0.5)]).unwrap();
@@ -298,6 +299,7 @@ mod tests {
             cells: vec![cell(1, 1), cell(2, 0), cell(3, 0)],
             sessions: vec![SessionCount { query: 0, user: 0, sessions: 6 }],
             patterns: None,
+            pages: None,
         };
         let theta = Propensities { population: vec![1.0, 0.5, 0.5], ..Propensities::default() };
         let relevance = Relevance { by_position: vec![0.5, 0.4], ..Relevance::default() };
@@ -317,6 +319,7 @@ mod tests {
             cells: vec![cell],
             sessions: vec![SessionCount { query: 0, user: 0, sessions: 3 }],
             patterns: None,
+            pages: None,
         };
         let theta = Propensities { population: vec![1.0], ..Propensities::default() };
         let never = PredictedRelevance::new(Ids::numbered(1), Ids::numbered(1), vec![(0, 0, 0.0)]).unwrap();

@@ -51,6 +51,7 @@ impl FitLog {
         let last = train.max_position();
         let before = held_out.impression_count();
         held_out.cells.retain(|cell| cell.position <= last);
+        held_out.pages = held_out.pages.map(|pages| pages.to_depth(last));
         let too_deep = before - held_out.impression_count();
         FitLog { train, held_out, split, pages: None, too_deep }
     }

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::stored::{StoredObservations, StoringObservations};
 use crate::Result;
 use crate::counts::{Cell, Counts, CountsView, by_document};
+use crate::random::fraction;
 
 /// Cells merged over the users of each group, document by document, wherever they are kept.
 ///
@@ -159,17 +160,6 @@ const ENOUGH_USERS: f64 = 1000.0;
 
 /// The share of what users saw that is held out.
 const HELD_OUT: f64 = 0.2;
-
-/// A number in [0, 1) that looks random, for a user and something of theirs (SplitMix64: Steele et al. 2014).
-fn fraction(seed: u64, user: u64, other: u64) -> f64 {
-    let mix = |mut x: u64| {
-        x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 31)
-    };
-    (mix(mix(mix(seed) ^ user) ^ other) >> 11) as f64 / (1u64 << 53) as f64
-}
 
 fn group_count(group_of_user: &[u32]) -> usize {
     group_of_user.iter().max().map_or(1, |&most| most as usize + 1)

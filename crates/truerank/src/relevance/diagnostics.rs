@@ -243,6 +243,7 @@ mod tests {
                 SessionCount { query: 1, user: 0, sessions: 1 },
             ],
             patterns: None,
+            pages: None,
         };
         (counts, Propensities { population: vec![1.0, 0.25], ..Propensities::default() })
     }

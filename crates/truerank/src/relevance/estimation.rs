@@ -42,6 +42,7 @@ pub fn estimate(counts: &dyn CountsView, propensities: &Propensities, estimator:
 ///     cells: vec![Cell { query: 0, doc: 0, position: 1, user: 0, impressions: 8, clicks: 1 }],
 ///     sessions: vec![SessionCount { query: 0, user: 0, sessions: 8 }],
 ///     patterns: None,
+///     pages: None,
 /// };
 /// let propensities = Propensities { population: vec![0.5], ..Propensities::default() };
 /// let estimation = Estimation::new(Estimator::UserAware).prior(Prior::Mean).shrink(Shrink::Fixed(2.0));
@@ -166,6 +167,7 @@ mod tests {
                 SessionCount { query: 1, user: 1, sessions: 8 },
             ],
             patterns: None,
+            pages: None,
         };
         let propensities = Propensities {
             method: "oracle".into(),

@@ -273,6 +273,7 @@ mod tests {
             cells: Vec::new(),
             sessions: vec![SessionCount { query: 0, user: 0, sessions: pages.iter().map(|(_, n)| n).sum() }],
             patterns: Some(patterns),
+            pages: None,
         }
     }
 

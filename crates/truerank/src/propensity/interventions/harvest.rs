@@ -548,6 +548,7 @@ mod tests {
             cells: cells.collect(),
             sessions: vec![SessionCount { query: 0, user: 0, sessions: 9 }],
             patterns: None,
+            pages: None,
         }
     }
 

@@ -247,6 +247,7 @@ mod tests {
                 SessionCount { query: 1, user: 0, sessions: 16 },
             ],
             patterns: None,
+            pages: None,
         }
     }
 

@@ -1,0 +1,221 @@
+//! Whole result pages: a random part of a log's pages, kept beside its cells.
+//!
+//! Cells forget what was shown and clicked together. Reordering a page, and a test that respects how clicks on a page depend on
+//! each other, need it; a part of the pages is enough for both, so a long log costs no more than a short one.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::model::Shown;
+
+/// Pages that are kept, at most.
+const MOST_PAGES: usize = 100_000;
+
+/// Documents on them, at most.
+const MOST_SHOWN: usize = 1_000_000;
+
+/// Whole result pages of a log: all of them, or a random part where there are many.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pages {
+    /// Sorted by query, user, and what was shown and clicked.
+    pub pages: Vec<Page>,
+    /// What the pages showed, one after another, each sorted by position.
+    pub shown: Vec<Shown>,
+}
+
+/// One result page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// Number of the query.
+    pub query: u32,
+    /// Number of the user.
+    pub user: u32,
+    /// Its documents: this range of [`Pages::shown`].
+    pub shown: Range<usize>,
+}
+
+impl Pages {
+    /// What a page showed, by position.
+    pub fn of(&self, page: &Page) -> &[Shown] {
+        &self.shown[page.shown.clone()]
+    }
+
+    /// The pages of each query.
+    pub fn by_query(&self) -> impl Iterator<Item = &[Page]> {
+        self.pages.chunk_by(|a, b| a.query == b.query)
+    }
+
+    /// Appends a page.
+    pub(crate) fn push(&mut self, query: u32, user: u32, shown: impl IntoIterator<Item = Shown>) {
+        let start = self.shown.len();
+        self.shown.extend(shown);
+        self.pages.push(Page { query, user, shown: start..self.shown.len() });
+    }
+
+    /// The pages in their order, and what they show in the order of the pages.
+    pub(crate) fn sorted(&self) -> Pages {
+        let mut order: Vec<&Page> = self.pages.iter().collect();
+        order.sort_unstable_by_key(|page| (page.query, page.user, self.of(page)));
+        let mut sorted = Pages::default();
+        order.into_iter().for_each(|page| sorted.push(page.query, page.user, self.of(page).iter().copied()));
+        sorted
+    }
+
+    /// The pages without what stands deeper than `last`; those of which nothing is left are gone.
+    pub(crate) fn to_depth(&self, last: u32) -> Pages {
+        let mut cut = Pages::default();
+        for page in &self.pages {
+            let shown = self.of(page).iter().filter(|shown| shown.position <= last);
+            if shown.clone().next().is_some() {
+                cut.push(page.query, page.user, shown.copied());
+            }
+        }
+        cut
+    }
+}
+
+/// Chooses pages while they are counted, from several threads: those with the least keys, whatever their order.
+#[derive(Debug, Default)]
+pub(super) struct PageSampler {
+    kept: Mutex<KeyedPages>,
+    /// Keys from here on are not among the least.
+    end: AtomicEnd,
+}
+
+#[derive(Debug)]
+struct AtomicEnd(AtomicU64);
+
+impl Default for AtomicEnd {
+    fn default() -> Self {
+        AtomicEnd(AtomicU64::new(u64::MAX))
+    }
+}
+
+/// Pages with the numbers by which they are chosen.
+#[derive(Debug, Default)]
+pub(super) struct KeyedPages {
+    keys: Vec<u64>,
+    pages: Pages,
+}
+
+impl PageSampler {
+    /// Whether a page of this key is worth keeping, as far as is known yet.
+    pub fn wants(&self, key: u64) -> bool {
+        key < self.end.0.load(Ordering::Relaxed)
+    }
+
+    /// Takes what one thread has kept.
+    pub fn add(&self, found: KeyedPages) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.append(found);
+        if kept.pages.pages.len() > 2 * MOST_PAGES || kept.pages.shown.len() > 2 * MOST_SHOWN {
+            kept.shrink(&self.end);
+        }
+    }
+
+    /// The chosen pages, sorted.
+    pub fn finish(self) -> Pages {
+        let mut kept = self.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
+        kept.shrink(&self.end);
+        kept.pages.sorted()
+    }
+}
+
+impl KeyedPages {
+    pub fn push(&mut self, key: u64, query: u32, user: u32, shown: impl IntoIterator<Item = Shown>) {
+        self.keys.push(key);
+        self.pages.push(query, user, shown);
+        let start = self.pages.pages.last().map_or(0, |page| page.shown.start);
+        self.pages.shown[start..].sort_unstable();
+    }
+
+    fn append(&mut self, other: KeyedPages) {
+        self.keys.extend(other.keys);
+        for page in &other.pages.pages {
+            self.pages.push(page.query, page.user, other.pages.of(page).iter().copied());
+        }
+    }
+
+    /// Leaves the pages with the least keys.
+    fn shrink(&mut self, end: &AtomicEnd) {
+        let mut order: Vec<usize> = (0..self.keys.len()).collect();
+        order.sort_unstable_by_key(|&i| (self.keys[i], self.pages.pages[i].query));
+        let mut shown = 0;
+        let fits = |&i: &usize| {
+            shown += self.pages.pages[i].shown.len();
+            shown <= MOST_SHOWN
+        };
+        let kept: Vec<usize> = order.iter().copied().take(MOST_PAGES).take_while(fits).collect();
+        if let Some(&next) = order.get(kept.len()) {
+            end.0.fetch_min(self.keys[next], Ordering::Relaxed);
+        }
+        let mut left = KeyedPages::default();
+        for i in kept {
+            let page = &self.pages.pages[i];
+            left.keys.push(self.keys[i]);
+            left.pages.push(page.query, page.user, self.pages.of(page).iter().copied());
+        }
+        *self = left;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::hash;
+
+    fn shown(position: u32) -> Shown {
+        Shown { position, doc: position, click: false }
+    }
+
+    /// The pages of a sampler that was given pages of `length` in so many parts.
+    fn sampled(count: u64, length: u32, parts: u64, order: impl Fn(u64) -> u64) -> Pages {
+        let sampler = PageSampler::default();
+        for part in 0..parts {
+            let mut found = KeyedPages::default();
+            for page in (0..count).map(&order).filter(|page| page % parts == part) {
+                let key = hash(page, 7);
+                if sampler.wants(key) {
+                    found.push(key, page as u32, 0, (1..=length).rev().map(shown));
+                }
+            }
+            sampler.add(found);
+        }
+        sampler.finish()
+    }
+
+    #[test]
+    fn few_pages_are_all_kept_and_sorted() {
+        let pages = sampled(1000, 3, 4, |page| page);
+        assert_eq!(pages.pages.len(), 1000);
+        assert!(pages.pages.is_sorted_by_key(|page| page.query));
+        assert!(pages.pages.iter().all(|page| pages.of(page) == [shown(1), shown(2), shown(3)]));
+    }
+
+    #[test]
+    fn of_many_the_same_random_part_is_kept_in_any_order() {
+        let count = 400_000;
+        let once = sampled(count, 2, 3, |page| page);
+        assert_eq!(once.pages.len(), MOST_PAGES);
+        assert!(once == sampled(count, 2, 7, |page| count - 1 - page));
+        let early = once.pages.iter().filter(|page| u64::from(page.query) < count / 2).count() as f64;
+        let expected = MOST_PAGES as f64 / 2.0;
+        assert!((early - expected).abs() < 5.0 * (expected / 2.0).sqrt(), "{early}");
+    }
+
+    #[test]
+    fn long_pages_count_by_their_documents() {
+        let pages = sampled(3000, 1000, 2, |page| page);
+        assert_eq!((pages.pages.len(), pages.shown.len()), (1000, MOST_SHOWN));
+    }
+
+    #[test]
+    fn deep_positions_are_cut() {
+        let mut pages = Pages::default();
+        pages.push(0, 0, [shown(1), shown(3)]);
+        pages.push(1, 0, [shown(3)]);
+        let cut = pages.to_depth(2);
+        assert_eq!((cut.pages.len(), cut.of(&cut.pages[0])), (1, &[shown(1)][..]));
+    }
+}
