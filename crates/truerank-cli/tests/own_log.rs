@@ -79,9 +79,29 @@ fn fit_without_features_has_no_ranker_but_all_else() {
     sandbox.run("simulate data --sessions 20000 --shuffle 0.3 -o clicks.csv");
     let found = sandbox.json("fit clicks.csv -o out --json");
     assert!(found["training"].is_null() && found["judged_by_clicks"].is_null());
+    // Pages are held out, so that nearly all queries are known.
+    let [shared, held_out] = [&found["shared_queries"], &found["held_out"]["queries"]].map(|n| n.as_u64().unwrap());
+    assert!(found["split"] == "pages" && 10 * shared > 9 * held_out, "{shared} of {held_out}");
     assert!(found["predicted_clicks"]["model"]["perplexity"]["value"].as_f64().unwrap() > 1.0);
     assert!(!sandbox.path("out/ranker.safetensors").exists());
-    sandbox.read("out/relevance.parquet");
+    sandbox.run("export out/relevance.parquet --to csv -o labels.csv");
+    let labels = String::from_utf8(sandbox.read("labels.csv")).unwrap();
+    assert!(labels.starts_with("query,doc,label,weight,impressions,clicks\n"), "{labels}");
+    let documents = found["relevance"]["documents"].as_u64().unwrap() as usize;
+    assert_eq!(labels.lines().count(), 1 + documents);
+}
+
+#[test]
+fn fit_tries_all_forms_and_says_which_was_best() {
+    let sandbox = with_log();
+    let found = sandbox.json("fit clicks.csv --data data/train.txt --steps 20 -o out --json");
+    let tried = found["training"]["tried"].as_array().unwrap();
+    let models: Vec<&str> = tried.iter().map(|tried| tried["model"].as_str().unwrap()).collect();
+    assert_eq!(models, ["linear-raw", "linear", "mlp:512,256,128"]);
+    let value = |tried: &serde_json::Value| tried["value"].as_f64().unwrap();
+    let best = tried.iter().max_by(|a, b| value(a).total_cmp(&value(b))).unwrap();
+    assert_eq!(best["model"], found["training"]["model"]);
+    assert_eq!(best["steps"], found["training"]["record"]["steps"]);
 }
 
 /// A log with its own names, a time, a feature that orders documents as they are relevant, and a grade.
@@ -116,7 +136,11 @@ fn columns_of_the_log_are_features_and_grades() {
     let fit = format!("fit log.tsv {NAMES} --feature score --grade saved --max-grade 1 -o out --json");
     let found = sandbox.json(&fit);
     assert_eq!(found["training"]["model"], "linear-raw");
-    assert!(found["judged_by_grades"]["means"]["nDCG@5"].as_f64().unwrap() > 0.99, "{}", found["judged_by_grades"]);
+    let grades = &found["judged_by_grades"];
+    assert!(grades["candidates"]["means"]["nDCG@5"].as_f64().unwrap() > 0.99, "{grades}");
+    // Pages rotate five documents; the ranker puts the relevant ones first on each of them.
+    let [ranker, shown] = ["ranker", "as_shown"].map(|what| grades["pages"][what]["nDCG@5"]["value"].as_f64().unwrap());
+    assert!(ranker > 0.99 && shown < 0.9 && found["verdict"] == "better", "{grades}");
     sandbox.read("out/documents.parquet");
     sandbox.run("score out/documents.parquet --ranker out/ranker.safetensors -o run.parquet");
 }

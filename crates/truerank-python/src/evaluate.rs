@@ -1,5 +1,6 @@
 //! How good rankings are: by human grades, and by the clicks of a log.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use truerank::data::{Dataset, DatasetBuilder};
 use truerank::evaluate::{
-    self as judging, ByClicks, ClickJudge, ClickMeasure, Evaluation, Evaluator, Measure, leakage,
+    self as judging, ByClicks, ClickJudge, ClickMeasure, Evaluation, Evaluator, Judgement, Measure, leakage,
 };
 use truerank::ids::Ids;
 use truerank::relevance::Estimator;
@@ -324,7 +325,7 @@ pub struct PyClickEvaluation {
 impl PyClickEvaluation {
     fn place(&self, measure: &str) -> PyResult<usize> {
         let parsed: ClickMeasure = measure.parse().map_err(to_python)?;
-        let place = self.inner.ranker.measures.iter().position(|&other| other == parsed);
+        let place = self.inner.pages.ranker.measures.iter().position(|&other| other == parsed);
         place.ok_or_else(|| PyKeyError::new_err(format!("{measure} was not measured")))
     }
 }
@@ -334,19 +335,32 @@ impl PyClickEvaluation {
     /// What was measured.
     #[getter]
     fn measures(&self) -> Vec<String> {
-        self.inner.ranker.measures.iter().map(ClickMeasure::to_string).collect()
+        self.inner.pages.ranker.measures.iter().map(ClickMeasure::to_string).collect()
     }
 
     /// The lower and upper end of a measure's interval.
     fn interval(&self, measure: &str) -> PyResult<(f64, f64)> {
-        let bounds = self.inner.ranker.values[self.place(measure)?];
+        let bounds = self.inner.pages.ranker.values[self.place(measure)?];
         Ok((bounds.low, bounds.high))
     }
 
     /// The value of a measure for each judged query; NaN where it has none.
     fn per_query<'py>(&self, py: Python<'py>, measure: &str) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let measure = self.inner.ranker.measures[self.place(measure)?];
-        Ok(PyArray1::from_vec(py, self.inner.ranker.per_query(measure).unwrap_or_default()))
+        let measure = self.inner.pages.ranker.measures[self.place(measure)?];
+        Ok(PyArray1::from_vec(py, self.inner.pages.ranker.per_query(measure).unwrap_or_default()))
+    }
+
+    /// The values of the pages as they were shown, by measure.
+    #[getter]
+    fn as_shown(&self) -> BTreeMap<String, f64> {
+        by_measure(&self.inner.as_shown)
+    }
+
+    /// The values of one order of all documents of each query, by measure; what was never shown earns nothing. Compare rankers by
+    /// them, and not with `as_shown`.
+    #[getter]
+    fn candidates(&self) -> BTreeMap<String, f64> {
+        by_measure(&self.inner.candidates.ranker)
     }
 
     /// All of it, as `clicks` in `truerank evaluate --clicks --json`.
@@ -359,7 +373,7 @@ impl PyClickEvaluation {
     }
 
     fn values(&self) -> Vec<f64> {
-        self.inner.ranker.values.iter().map(|bounds| bounds.value).collect()
+        self.inner.pages.ranker.values.iter().map(|bounds| bounds.value).collect()
     }
 
     fn items(&self) -> Vec<(String, f64)> {
@@ -371,7 +385,7 @@ impl PyClickEvaluation {
     }
 
     fn __len__(&self) -> usize {
-        self.inner.ranker.measures.len()
+        self.inner.pages.ranker.measures.len()
     }
 
     fn __contains__(&self, measure: &str) -> bool {
@@ -379,7 +393,7 @@ impl PyClickEvaluation {
     }
 
     fn __getitem__(&self, measure: &str) -> PyResult<f64> {
-        Ok(self.inner.ranker.values[self.place(measure)?].value)
+        Ok(self.inner.pages.ranker.values[self.place(measure)?].value)
     }
 
     fn __repr__(&self) -> String {
@@ -393,12 +407,12 @@ impl PyClickEvaluation {
         let found = &self.inner;
         let print = |value: f64| Format::Measure.print(value);
         let interval = |low: f64, high: f64| format!("{} to {}", print(low), print(high));
-        let differences = found.against.as_ref().map(|other| found.ranker.minus(other));
+        let differences = found.pages.differences();
         let row = |place: usize| {
-            let bounds = found.ranker.values[place];
-            let mut row = vec![found.ranker.measures[place].to_string(), print(bounds.value)];
+            let bounds = found.pages.ranker.values[place];
+            let mut row = vec![found.pages.ranker.measures[place].to_string(), print(bounds.value)];
             row.push(interval(bounds.low, bounds.high));
-            row.push(print(found.logged.values[place].value));
+            row.push(print(found.as_shown.values[place].value));
             if let Some(differences) = &differences {
                 let bounds = differences[place].bounds;
                 row.extend([print(bounds.value), interval(bounds.low, bounds.high)]);
@@ -406,31 +420,36 @@ impl PyClickEvaluation {
             }
             row
         };
-        let rows: Vec<Vec<String>> = (0..found.ranker.measures.len()).map(row).collect();
+        let rows: Vec<Vec<String>> = (0..found.pages.ranker.measures.len()).map(row).collect();
         let mut head = vec!["measure", "value", "95 %", "as shown"];
         head.extend(differences.iter().flat_map(|_| ["difference", "95 %", "p"]));
         let count = |value: usize| html::thousands(value as u64);
         let notes = [
-            format!("{} queries with {} clicks.", count(found.log.queries), html::thousands(found.log.clicks)),
+            "Result pages of the log, each reordered, and as they were shown.".to_string(),
             format!(
-                "{} of the {} documents in the top 10 were never shown and earn nothing.",
-                count(found.ranker.never_shown),
-                count(found.ranker.top)
+                "{} pages of {} queries with {} clicks.",
+                html::thousands(found.log.pages),
+                count(found.log.queries),
+                html::thousands(found.log.clicks)
             ),
         ];
         html::table("ClickEvaluation", &head, &rows, &notes)
     }
 }
 
+fn by_measure(found: &Judgement) -> BTreeMap<String, f64> {
+    found.measures.iter().zip(&found.values).map(|(measure, bounds)| (measure.to_string(), bounds.value)).collect()
+}
+
 /// Judges rankings by the clicks of a log that they did not learn from, as `truerank evaluate --clicks` does.
 ///
-/// Each click counts as `estimator` weighs it, wherever the ranking puts the document; what was never shown earns
-/// nothing. `scores` and `against` have one number per document of `data`, or are rankers. Queries that are also in
+/// Each click counts as `estimator` weighs it. The pages of the log are reordered, to be compared with the pages as they were
+/// shown; `candidates` are all documents of each query in one order. `scores` and `against` have one number per document of `data`, or are rankers. Queries that are also in
 /// `train_counts` are an error unless `allow_shared_queries`.
 #[pyfunction]
 #[pyo3(signature = (
     data, scores, counts, propensities, *, against=None, estimator=None, clip=None, self_normalised=None,
-    shown_only=None, measures=None, resamples=None, seed=None, train_counts=None, allow_shared_queries=false
+    measures=None, resamples=None, seed=None, train_counts=None, allow_shared_queries=false
 ))]
 #[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn evaluate_clicks(
@@ -442,7 +461,6 @@ pub fn evaluate_clicks(
     estimator: Option<&str>,
     clip: Option<f64>,
     self_normalised: Option<bool>,
-    shown_only: Option<bool>,
     measures: Option<&Bound<'_, PyAny>>,
     resamples: Option<usize>,
     seed: Option<u64>,
@@ -458,7 +476,6 @@ pub fn evaluate_clicks(
     let judge = with(ClickJudge::new(), estimator, ClickJudge::estimator);
     let judge = with(judge, clip, ClickJudge::clip);
     let judge = with(judge, self_normalised, ClickJudge::self_normalised);
-    let judge = with(judge, shown_only, ClickJudge::shown_only);
     let judge = with(judge, measures.transpose().map_err(to_python)?, ClickJudge::measures);
     let judge = with(judge, resamples, ClickJudge::resamples);
     let judge = with(judge, seed, ClickJudge::seed);

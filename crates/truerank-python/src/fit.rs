@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use truerank::counts::{CountOptions, Counts, LogSummary, count_files};
 use truerank::data::Splits;
-use truerank::fit::{Fit, FitData, FitFolder, FitLog, FitOutcome, RankerForm};
+use truerank::fit::{Fit, FitData, FitFolder, FitLog, FitOutcome, RankerForm, SplitBy};
 use truerank::log::time_at;
 use truerank::progress::Progress;
 use truerank::propensity::RelevanceForm;
@@ -98,7 +98,8 @@ impl PyFitOutcome {
 ///
 /// As `truerank fit`. `log` is `Counts`, or what `Counts.from_log` takes, with its options; `data` are the documents: a data set,
 /// splits (whose graded parts validate and test), or None, and then there is no ranker. `output` is a folder that keeps
-/// every artefact. `split` is `"query"`, or `"time"` to hold out what happened last.
+/// every artefact. `split` is `"query"` to hold out queries (with features the default), `"page"` to hold out result pages (the default
+/// without), or `"time"` to hold out what happened last.
 ///
 /// >>> data = truerank.generate("tiny")
 /// >>> log = truerank.simulate(data, sessions=3000, seed=1).counts()
@@ -107,7 +108,7 @@ impl PyFitOutcome {
 /// True
 #[pyfunction]
 #[pyo3(signature = (
-    log, data=None, output=None, *, split="query", held_out=None, propensities=None, relevance=None, estimator=None,
+    log, data=None, output=None, *, split=None, held_out=None, propensities=None, relevance=None, estimator=None,
     beta=None, prior=None, clip=None, shrink=None, model=None, steps=None, standardise=None, max_grade=None, seed=None,
     columns=None, format=None, on_bad_row=None, since=None, until=None, list_separator=None, clicks=None, progress=None
 ))]
@@ -116,7 +117,7 @@ pub fn fit<'py>(
     log: &Bound<'py, PyAny>,
     data: Option<&Bound<'py, PyAny>>,
     output: Option<PathBuf>,
-    split: &str,
+    split: Option<&str>,
     held_out: Option<f64>,
     propensities: Option<&Bound<'py, PyAny>>,
     relevance: Option<&Bound<'py, PyAny>>,
@@ -142,7 +143,7 @@ pub fn fit<'py>(
     let py = log.py();
     let options = LogOptions { columns, format, on_bad_row, since, until, list_separator, clicks };
     let log = AnyLog::from_python(log, options)?;
-    let cut = Cut::new(split, held_out, seed, &log)?;
+    let cut = Cut::new(split, data.is_some(), held_out, seed, &log)?;
     let theta = propensities.map(PyPropensities::of).transpose()?;
     let way = with(Fit::new(), theta.map(Arc::unwrap_or_clone), Fit::propensities);
     let way = with(way, parsed::<RelevanceForm>(relevance)?, Fit::relevance_form);
@@ -177,24 +178,33 @@ fn fit_data(data: &Bound<'_, PyAny>) -> PyResult<FitData> {
 
 /// How the log is cut into a part to learn from and a part to judge by.
 struct Cut {
-    by_time: bool,
+    split: SplitBy,
     share: f64,
     seed: u64,
 }
 
 impl Cut {
-    fn new(split: &str, held_out: Option<f64>, seed: Option<u64>, log: &AnyLog) -> PyResult<Self> {
-        let by_time = match split {
-            "query" => false,
-            "time" => true,
-            _ => return Err(value_error(format!("split is '{split}', but should be query or time"))),
+    fn new(
+        split: Option<&str>,
+        has_features: bool,
+        held_out: Option<f64>,
+        seed: Option<u64>,
+        log: &AnyLog,
+    ) -> PyResult<Self> {
+        let split = match split {
+            None if has_features => SplitBy::Queries,
+            None => SplitBy::Pages,
+            Some("query") => SplitBy::Queries,
+            Some("page") => SplitBy::Pages,
+            Some("time") => SplitBy::Time,
+            Some(other) => return Err(value_error(format!("split is '{other}', but should be query, page or time"))),
         };
-        if by_time && !matches!(log, AnyLog::Log(_)) {
+        if split == SplitBy::Time && !matches!(log, AnyLog::Log(_)) {
             return Err(value_error("counts have no times, but split is time; pass the log itself, or split by query"));
         }
         let share = held_out.unwrap_or(FitLog::HELD_OUT);
         match share > 0.0 && share < 1.0 {
-            true => Ok(Cut { by_time, share, seed: seed.unwrap_or(Fit::SEED) }),
+            true => Ok(Cut { split, share, seed: seed.unwrap_or(Fit::SEED) }),
             false => Err(value_error(format!("held_out is {share}, but should be between 0 and 1"))),
         }
     }
@@ -202,17 +212,24 @@ impl Cut {
     fn read(&self, log: &AnyLog, progress: &dyn Progress) -> truerank::Result<(FitLog, Option<LogSummary>)> {
         match log {
             AnyLog::Counts(counts, summary) => {
-                let parts = FitLog::by_queries(counts, self.share, self.seed)?;
+                let parts = self.cut(counts)?;
                 Ok((with(parts, summary.as_ref().map(|summary| summary.pages), FitLog::pages), None))
             }
-            AnyLog::Folder(folder) => Ok((FitLog::by_queries(&Counts::read(folder)?, self.share, self.seed)?, None)),
-            AnyLog::Log(input) if self.by_time => self.by_time(input, progress),
+            AnyLog::Folder(folder) => Ok((self.cut(&Counts::read(folder)?)?, None)),
+            AnyLog::Log(input) if self.split == SplitBy::Time => self.by_time(input, progress),
             AnyLog::Log(input) => {
                 let LogInput { paths, options } = &**input;
                 let (counts, summary) = count_files(paths, options, &CountOptions::new(), progress)?;
-                let parts = FitLog::by_queries(&counts, self.share, self.seed)?.pages(summary.pages);
+                let parts = self.cut(&counts)?.pages(summary.pages);
                 Ok((parts, Some(summary)))
             }
+        }
+    }
+
+    fn cut(&self, counts: &Counts) -> truerank::Result<FitLog> {
+        match self.split {
+            SplitBy::Pages => FitLog::by_pages(counts, self.share, self.seed),
+            _ => FitLog::by_queries(counts, self.share, self.seed),
         }
     }
 

@@ -191,10 +191,10 @@ def test_clicks_judge_as_the_command_line_does(cli, clicks, tmp_path):
     simulation.propensities.write(tmp_path / "p.json")
     a, b = truerank.Ranker("linear").fit(data), truerank.Ranker("svm-rank").fit(data)
     a.save(tmp_path / "a.st"), b.save(tmp_path / "b.st")
-    options = "--clicks counts --propensities p.json --shown-only --self-normalised --clip 0.01 --json"
+    options = "--clicks counts --propensities p.json --self-normalised --clip 0.01 --json"
     text = cli(f"evaluate data/train.txt --ranker a.st --against b.st {options}")
     found = truerank.evaluate_clicks(
-        data.train, a, counts, simulation.propensities, against=b, shown_only=True, self_normalised=True, clip=0.01
+        data.train, a, counts, simulation.propensities, against=b, self_normalised=True, clip=0.01
     )
     assert found.to_dict() == json.loads(text)["clicks"]
 
@@ -205,6 +205,7 @@ def test_judging_by_clicks(clicks):
     assert list(found) == ["DCG@5", "DCG@10", "nDCG@5", "nDCG@10", "ARP"]
     low, high = found.interval("nDCG@5")
     assert low < found["nDCG@5"] < high
+    assert found.as_shown["nDCG@5"] < found["nDCG@5"] and list(found.candidates) == sorted(found)
     assert "as shown" in found._repr_html_() and "queries" in repr(found)
     with pytest.raises(ValueError, match="also in the training log"):
         truerank.evaluate_clicks(data.train, data.train.grades, counts, simulation.propensities, train_counts=counts)

@@ -52,7 +52,7 @@ fn main() -> truerank::Result<()> {
 
 /// The values of the first ranking, then how it differs from the second.
 fn values(judge: &Counterfactual, scores: &[Vec<f32>; 2]) -> truerank::Result<Vec<f64>> {
-    let (first, second) = (judge.judge(&scores[0])?, judge.judge(&scores[1])?);
+    let (first, second) = (judge.judge_candidates(&scores[0])?, judge.judge_candidates(&scores[1])?);
     let of = |measure| {
         (first.value(measure).map_or(f64::NAN, |v| v.value), second.value(measure).map_or(f64::NAN, |v| v.value))
     };
@@ -87,6 +87,7 @@ fn certain_clicks(data: &Dataset, shown: &ShownLists, simulator: &Simulator<'_>)
         cells,
         sessions: (0..data.query_count() as u32).map(|query| SessionCount { query, user: 0, sessions }).collect(),
         patterns: None,
+        pages: None,
     };
     (counts, Propensities { population: vec![1.0; 10], ..Propensities::default() })
 }

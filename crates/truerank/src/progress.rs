@@ -20,6 +20,16 @@ pub trait Progress: Sync {
     fn done(&self, _text: &str) {}
 }
 
+/// Says nothing of its own, but hears whether to go on: for parts of work that is told as a whole.
+pub struct Quiet<'a>(pub &'a dyn Progress);
+
+impl Progress for Quiet<'_> {
+    fn begin(&self, _what: &str, _total: u64) {}
+    fn advance(&self, _steps: u64) -> Result<()> {
+        self.0.advance(0)
+    }
+}
+
 /// Ignores all progress.
 pub struct Silent;
 

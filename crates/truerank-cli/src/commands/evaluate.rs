@@ -19,9 +19,10 @@ Ties in score keep the order of the file. With --against, p is that of a paired
 two-sided t-test over queries.
 
 With --clicks, the counts of a log of queries that the ranker did not learn from judge
-it too: each click counts as its estimator weighs it, wherever the ranker puts the
-document; what was never shown earns nothing. Intervals (95 %) and p come from
-resampling queries. Documents then need no grades.
+it too: each click counts as its estimator weighs it. The pages of the log are reordered
+and compared with the pages as they were shown; beside that, all documents of a query
+are put in one order, in which what was never shown earns nothing. Intervals (95 %) and
+p come from resampling queries. Documents then need no grades.
 
 Examples:
   truerank evaluate data/test.txt --ranker ranker.safetensors

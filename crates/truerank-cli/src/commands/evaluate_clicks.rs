@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use truerank::counts::Counts;
 use truerank::data::Dataset;
-use truerank::evaluate::{Bounds, ByClicks, ClickJudge, Leakage, PairedDifference, leakage};
+use truerank::evaluate::{Bounds, ByClicks, ClickJudge, JudgedRankers, Judgement, Leakage, PairedDifference, leakage};
 use truerank::propensity::Propensities;
 use truerank::relevance::Estimator;
 use truerank::report::Format;
@@ -37,10 +37,6 @@ pub struct ClickArguments {
     #[arg(long, requires = "clicks")]
     self_normalised: bool,
 
-    /// With --clicks: rank only documents that were shown, as if the others were not there
-    #[arg(long, requires = "clicks")]
-    shown_only: bool,
-
     /// With --clicks: counts that the ranker learned from; a query in both is an error
     #[arg(long, value_name = "COUNTS", requires = "clicks")]
     train_counts: Option<PathBuf>,
@@ -63,10 +59,7 @@ impl ClickArguments {
         let counts = Counts::read(clicks)?;
         let leakage = check_leakage(self.train_counts.as_deref(), self.allow_shared_queries, &counts, clicks)?;
         let theta = Propensities::read(propensities)?;
-        let mut judge = ClickJudge::new()
-            .estimator(self.estimator)
-            .self_normalised(self.self_normalised)
-            .shown_only(self.shown_only);
+        let mut judge = ClickJudge::new().estimator(self.estimator).self_normalised(self.self_normalised);
         if let Some(clip) = self.clip {
             judge = judge.clip(clip);
         }
@@ -98,37 +91,52 @@ pub fn leakage_text(found: &Leakage) -> String {
     wrap(&format!("{shared} of {all} queries are also in the training counts"))
 }
 
-/// A table with the ranker, the one it is compared with, and the lists as they were shown.
+/// A table of the pages, reordered and as they were shown, and one of all candidates.
 pub fn to_text(found: &ByClicks, ranker: &str, against: Option<&str>) -> String {
+    let pages = wrap("Result pages of the log, each reordered, beside the pages as they were shown:")
+        + &table(&found.pages, Some(&found.as_shown), ranker, against);
+    let candidates = wrap(
+        "All documents of each query in one order (what was never shown earns nothing, so this compares rankers with each other, not with the pages):",
+    ) + &table(&found.candidates, None, ranker, against);
+    format!("{pages}\n{candidates}\n{}", about_log(found))
+}
+
+fn table(found: &JudgedRankers, as_shown: Option<&Judgement>, ranker: &str, against: Option<&str>) -> String {
     let mut header = vec!["by clicks".to_string(), ranker.to_string(), "95 %".to_string()];
     if let Some(against) = against {
         header.extend([against, "difference", "95 %", "p"].map(String::from));
     }
-    header.push("as shown".to_string());
+    let beyond = as_shown.filter(|_| against.is_none()).map(|shown| found.ranker.minus(shown));
+    header.extend(as_shown.map(|_| "as shown".to_string()));
+    header.extend(beyond.iter().flat_map(|_| ["difference", "95 %", "p"].map(String::from)));
     let mut table = Table::new(header);
-    let differences = found.against.as_ref().map(|other| found.ranker.minus(other));
+    let differences = found.differences();
     for (place, measure) in found.ranker.measures.iter().enumerate() {
         let value = found.ranker.values[place];
         let mut row = vec![measure.to_string(), number(value.value), interval(value)];
         if let (Some(other), Some(differences)) = (&found.against, &differences) {
             let PairedDifference { bounds, p } = differences[place];
-            let signed = format!("{}{}", if bounds.value > 0.0 { "+" } else { "" }, number(bounds.value));
-            row.extend([number(other.values[place].value), signed, interval(bounds), p_value(p)]);
+            row.extend([number(other.values[place].value), signed(bounds.value), interval(bounds), p_value(p)]);
         }
-        row.push(number(found.logged.values[place].value));
+        row.extend(as_shown.map(|shown| number(shown.values[place].value)));
+        if let Some(beyond) = &beyond {
+            let PairedDifference { bounds, p } = beyond[place];
+            row.extend([signed(bounds.value), interval(bounds), p_value(p)]);
+        }
         table.row(row);
     }
-    table.render() + &about_log(found)
+    table.render()
 }
 
 fn about_log(found: &ByClicks) -> String {
     let count = |value: usize| thousands(value as u64);
     let mut text = wrap(&format!(
-        "{} queries with {} clicks; {} of the {} documents in the top 10 were never shown and earn nothing",
+        "{} pages of {} queries with {} clicks; of the {} documents in the candidates' top 10, {} were never shown",
+        thousands(found.log.pages),
         count(found.log.queries),
         thousands(found.log.clicks),
-        count(found.ranker.never_shown),
-        count(found.ranker.top),
+        count(found.candidates.ranker.top),
+        count(found.candidates.ranker.never_shown),
     ));
     if found.log.unknown_queries + found.log.unknown_docs > 0 {
         text += &wrap(&format!(
@@ -150,6 +158,10 @@ fn about_log(found: &ByClicks) -> String {
 
 fn number(value: f64) -> String {
     Format::Measure.print(value)
+}
+
+fn signed(value: f64) -> String {
+    format!("{}{}", if value > 0.0 { "+" } else { "" }, number(value))
 }
 
 /// `.5123 to .5398`.

@@ -25,6 +25,9 @@ Relevance weights, with the features of --data:
                         the weights of labels, and params.json with the parameters that go with them
   --to xgboost          the same with queries and weights in the text
 
+Relevance weights alone, for whoever has the features elsewhere:
+  --to csv              query, doc, label, weight, impressions and clicks of every shown document
+
 What labels of training documents are (--labels):
   weights    relevance as it is, for regression; ranked best where we measured it
   steps      whole grades and steps between them, for lambdarank; each has its gain
@@ -35,7 +38,8 @@ on the same scale, where there are grades.
 Examples:
   truerank export ranker.safetensors --to onnx -o ranker.onnx
   truerank export linear.safetensors --to elasticsearch --feature-names names.txt -o model.json
-  truerank export relevance.parquet --to lightgbm --data data/ -o labels/")]
+  truerank export relevance.parquet --to lightgbm --data data/ -o labels/
+  truerank export relevance.parquet --to csv -o labels.csv")]
 pub struct Export {
     /// A ranker, or relevance weights
     input: PathBuf,
@@ -71,7 +75,7 @@ pub struct Export {
     #[command(flatten)]
     reading: ReadArguments,
 
-    /// File to write, for labels a folder
+    /// File to write, for labels of trees a folder
     #[arg(long, short)]
     output: PathBuf,
 }
@@ -84,6 +88,7 @@ enum Form {
     #[value(alias = "svmlight")]
     Lightgbm,
     Xgboost,
+    Csv,
 }
 
 impl Export {
@@ -94,15 +99,18 @@ impl Export {
             Form::Elasticsearch => self.to_elasticsearch(),
             Form::Lightgbm => self.to_labels(Trees::LightGbm, progress),
             Form::Xgboost => self.to_labels(Trees::XgBoost, progress),
+            Form::Csv => self.to_table(),
         }
     }
 
     /// Refuses options that would be ignored.
     fn check(&self) -> Result<()> {
-        let labels = matches!(self.to, Form::Lightgbm | Form::Xgboost);
-        let for_labels = self.data.is_some() || self.labels.is_some() || self.steps.is_some();
-        if !labels && for_labels {
-            bail!("--data, --labels and --steps are for --to lightgbm and xgboost; leave them out");
+        let has_features = matches!(self.to, Form::Lightgbm | Form::Xgboost);
+        if self.data.is_some() && !has_features {
+            bail!("--data is for --to lightgbm and xgboost; leave it out");
+        }
+        if (self.labels.is_some() || self.steps.is_some()) && !has_features && self.to != Form::Csv {
+            bail!("--labels and --steps are for --to lightgbm, xgboost and csv; leave them out");
         }
         if self.to != Form::Elasticsearch && (self.feature_names.is_some() || self.name.is_some()) {
             bail!("--feature-names and --name are for --to elasticsearch; leave them out");
@@ -140,7 +148,10 @@ impl Export {
 
     fn to_labels(&self, trees: Trees, progress: &Shown) -> Result<()> {
         let Some(data_path) = &self.data else {
-            bail!("labels go with features, but there is no --data; pass the folder or file of the documents");
+            bail!(
+                "labels for trees go with features, but there is no --data; pass the folder or file of the documents, or \
+                 write labels alone with --to csv"
+            );
         };
         check_folder(&self.output, is_label_file)?;
         let relevance = Relevance::read(&self.input)?;
@@ -159,6 +170,15 @@ impl Export {
             .with_context(|| together(&self.input, data_path))?;
         progress.finish();
         self.report_labels(&summary, &judged)
+    }
+
+    fn to_table(&self) -> Result<()> {
+        check_file(&self.output)?;
+        let relevance = Relevance::read(&self.input)?;
+        // Steps of grades have gains, which LightGBM alone is told.
+        let trees = if self.labels.as_deref() == Some("gains") { Trees::XgBoost } else { Trees::LightGbm };
+        let summary = self.label_writer(trees)?.write_table(&relevance, &self.output)?;
+        self.report_labels(&summary, &[])
     }
 
     fn label_writer(&self, trees: Trees) -> Result<Labels> {

@@ -21,8 +21,8 @@ use crate::progress::Shown;
 #[command(after_help = "\
 Counts the log, holds out a part of it, examines the rest as `truerank doctor`
 does, estimates who looks where, turns clicks into relevance, trains a ranker,
-and judges it on the part that was held out: by clicks, and by human grades
-where the data has them. Every artefact is kept in the output folder:
+and judges it on the part that was held out: by human grades where the data has
+them, and by clicks. Every artefact is kept in the output folder:
 
   counts/ held-out/      counts of the two parts
   propensities.json      examination of users and positions
@@ -31,8 +31,10 @@ where the data has them. Every artefact is kept in the output folder:
   documents.parquet      features that were columns of the log (--feature)
   fit.json report.html   what came out
 
-Features come from --data or from columns of the log itself (--feature). Without
-features there is no ranker; the rest is done.
+Features come from --data or from columns of the log itself (--feature). Forms of
+rankers are tried on training queries that are held out meanwhile, and the best is
+trained on all of them. Without features there is no ranker; the rest is done, and
+pages are held out instead of queries.
 
 Examples:
   truerank fit clicks.parquet --data data/ -o out/
@@ -46,11 +48,12 @@ pub struct Fit {
     #[command(flatten)]
     features: FeatureArguments,
 
-    /// How the held-out part is chosen: some queries, or what happened last
-    #[arg(long, value_enum, default_value_t = SplitBy::Query, help_heading = "Judging")]
-    split: SplitBy,
+    /// How the held-out part is chosen: some queries, some result pages, or what happened last [default: query with
+    /// features, else page]
+    #[arg(long, value_enum, help_heading = "Judging")]
+    split: Option<SplitBy>,
 
-    /// The share of queries, or of the log's end, that is held out
+    /// The share of queries, of pages, or of the log's end, that is held out
     #[arg(long, default_value_t = FitLog::HELD_OUT, value_name = "SHARE", help_heading = "Judging")]
     held_out: f64,
 
@@ -86,17 +89,17 @@ pub struct Fit {
     #[arg(long, value_name = "RULE", help_heading = "Relevance")]
     shrink: Option<Shrink>,
 
-    /// linear-raw, linear, mlp or mlp:SIZE,SIZE,… [default: mlp, or linear-raw for fewer than 8 features]
+    /// linear-raw, linear, mlp or mlp:SIZE,SIZE,… [default: the best of the first three on held-out training queries]
     #[arg(long, help_heading = "Ranker")]
     model: Option<RankerForm>,
 
-    /// Training steps at most [default: 1000, or 200 for linear]
+    /// Training steps at most; how many are best is found out [default: 1000, or 200 for linear]
     #[arg(long, help_heading = "Ranker")]
     steps: Option<usize>,
 
-    /// Bring a network's features to one scale first: true or false [default: where their scales differ a lot]
-    #[arg(long, value_name = "BOOL", help_heading = "Ranker")]
-    standardise: Option<bool>,
+    /// Bring a network's features to one scale first: true or false
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, help_heading = "Ranker")]
+    standardise: bool,
 
     /// Seed of everything that has chance in it
     #[arg(long, default_value_t = Way::SEED)]
@@ -114,6 +117,7 @@ pub struct Fit {
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum SplitBy {
     Query,
+    Page,
     Time,
 }
 
@@ -124,7 +128,7 @@ impl Fit {
         let way = self.way()?;
         let folder = FitFolder::create(&self.output)?;
         let data = self.data(progress)?;
-        let log = self.read_log(progress)?;
+        let log = self.read_log(data.is_some(), progress)?;
         let outcome = way.run(&log, data.as_ref(), Some(&folder), progress)?;
         progress.finish();
         if self.json {
@@ -142,10 +146,10 @@ impl Fit {
         if !(self.held_out > 0.0 && self.held_out < 1.0) {
             bail!("--held-out is {}, but should be between 0 and 1", self.held_out);
         }
-        let reads_again = !self.features.feature.is_empty() || self.split == SplitBy::Time;
+        let reads_again = !self.features.feature.is_empty() || self.split == Some(SplitBy::Time);
         if self.log.is_ubi() && reads_again {
             bail!(
-                "--feature and --split time read columns of a log, but --ubi-queries is given; use --data and --split query"
+                "--feature and --split time read columns of a log, but --ubi-queries is given; use --data, and --split query or page"
             );
         }
         if self.log.reads_standard_input() && reads_again {
@@ -157,12 +161,10 @@ impl Fit {
     }
 
     fn way(&self) -> Result<Way> {
-        let mut way = Way::new().weights(self.weights()).max_grade(self.features.reading.max_grade).seed(self.seed);
+        let mut way = Way::new().weights(self.weights()).standardise(self.standardise).seed(self.seed);
+        way = way.max_grade(self.features.reading.max_grade);
         if let Some(model) = &self.model {
             way = way.model(model.clone());
-        }
-        if let Some(standardise) = self.standardise {
-            way = way.standardise(standardise);
         }
         if let Some(steps) = self.steps {
             way = way.steps(steps);
@@ -195,11 +197,16 @@ impl Fit {
     }
 
     /// The log in its two parts.
-    fn read_log(&self, progress: &Shown) -> Result<FitLog> {
+    fn read_log(&self, has_features: bool, progress: &Shown) -> Result<FitLog> {
         let options = self.log.options()?;
-        if self.split == SplitBy::Query {
+        let usual = if has_features { SplitBy::Query } else { SplitBy::Page };
+        let split = self.split.unwrap_or(usual);
+        if split != SplitBy::Time {
             let (counts, summary) = self.log.count(&CountOptions::new(), progress)?;
-            let log = FitLog::by_queries(&counts, self.held_out, self.seed)?;
+            let log = match split {
+                SplitBy::Page => FitLog::by_pages(&counts, self.held_out, self.seed)?,
+                _ => FitLog::by_queries(&counts, self.held_out, self.seed)?,
+            };
             return Ok(log.pages(summary.pages));
         }
         let at = time_at(&self.log.logs, &options, 1.0 - self.held_out)?;

@@ -461,6 +461,10 @@ class ClickEvaluation:
     def measures(self) -> list[str]: ...
     def interval(self, measure: str) -> tuple[float, float]: ...
     def per_query(self, measure: str) -> NDArray[np.float64]: ...
+    @property
+    def as_shown(self) -> dict[str, float]: ...
+    @property
+    def candidates(self) -> dict[str, float]: ...
     def to_dict(self) -> dict[str, Any]: ...
     def keys(self) -> list[str]: ...
     def values(self) -> list[float]: ...
@@ -504,7 +508,6 @@ def evaluate_clicks(
     estimator: str | None = None,
     clip: float | None = None,
     self_normalised: bool | None = None,
-    shown_only: bool | None = None,
     measures: str | Sequence[str] | None = None,
     resamples: int | None = None,
     seed: int | None = None,
@@ -612,7 +615,7 @@ def fit(
     data: Dataset | Splits | None = None,
     output: _Path | None = None,
     *,
-    split: str = "query",
+    split: Literal["query", "page", "time"] | None = None,
     held_out: float | None = None,
     propensities: Propensities | _Fitted | None = None,
     relevance: str | None = None,

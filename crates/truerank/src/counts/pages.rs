@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::model::Shown;
+use super::model::{Cell, SessionCount, Shown};
 
 /// Pages that are kept, at most.
 const MOST_PAGES: usize = 100_000;
@@ -60,6 +60,34 @@ impl Pages {
         let mut sorted = Pages::default();
         order.into_iter().for_each(|page| sorted.push(page.query, page.user, self.of(page).iter().copied()));
         sorted
+    }
+
+    /// The cells and sessions of these pages alone.
+    pub(crate) fn counted(&self) -> (Vec<Cell>, Vec<SessionCount>) {
+        let cell = |page: &Page, shown: &Shown| Cell {
+            query: page.query,
+            doc: shown.doc,
+            position: shown.position,
+            user: page.user,
+            impressions: 1,
+            clicks: u64::from(shown.click),
+        };
+        let rows = self.pages.iter().flat_map(|page| self.of(page).iter().map(move |shown| cell(page, shown)));
+        let mut rows: Vec<Cell> = rows.collect();
+        rows.sort_unstable();
+        let same = |a: &Cell, b: &Cell| (a.query, a.doc, a.position, a.user) == (b.query, b.doc, b.position, b.user);
+        let cells = rows.chunk_by(same).map(|rows| Cell {
+            impressions: rows.len() as u64,
+            clicks: rows.iter().map(|row| row.clicks).sum(),
+            ..rows[0]
+        });
+        let of_user = self.pages.chunk_by(|a, b| (a.query, a.user) == (b.query, b.user));
+        let sessions = of_user.map(|pages| SessionCount {
+            query: pages[0].query,
+            user: pages[0].user,
+            sessions: pages.len() as u64,
+        });
+        (cells.collect(), sessions.collect())
     }
 
     /// The pages without what stands deeper than `last`; those of which nothing is left are gone.

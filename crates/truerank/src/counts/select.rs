@@ -6,7 +6,7 @@ use super::model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
 use super::pages::Pages;
 use super::used::Renumbering;
 use crate::ids::Ids;
-use crate::random::stream;
+use crate::random::{fraction, stream};
 use crate::{Error, Result};
 
 impl Counts {
@@ -15,15 +15,39 @@ impl Counts {
     /// Which side a query is on follows from its text and the seed alone, so it is the same in any log. Ids that do not
     /// occur on a side are left out there.
     pub fn split_queries(&self, share: f64, seed: u64) -> Result<(Counts, Counts)> {
-        if !(0.0..=1.0).contains(&share) {
-            return Err(Error::parameter(format!(
-                "the share of held-out queries should be from 0 to 1, but is {share}"
-            )));
-        }
+        check_share("queries", share)?;
         let held_out: Vec<bool> =
             (0..self.queries.len()).map(|query| is_held_out(&self.queries.name(query), share, seed)).collect();
         let learned = held_out.iter().map(|held_out| !held_out).collect::<Vec<_>>();
         Ok((self.select_queries(&learned), self.select_queries(&held_out)))
+    }
+
+    /// Divides the pages at random into those to learn from and those held out, about `share` of them, or half of the whole pages that
+    /// are kept where these are fewer.
+    ///
+    /// It is an error where no pages are kept.
+    pub fn split_pages(&self, share: f64, seed: u64) -> Result<(Counts, Counts)> {
+        check_share("pages", share)?;
+        let Some(pages) = &self.pages else {
+            return Err(Error::parameter(
+                "these counts keep no result pages to hold out; count the log again, or hold out queries",
+            ));
+        };
+        let wanted = share * self.session_count() as f64 / pages.pages.len().max(1) as f64;
+        let share = if pages.pages.len() as u64 == self.session_count() { share } else { wanted.min(0.5) };
+        let (mut train, mut held_out) = (Pages::default(), Pages::default());
+        for (number, page) in (0..).zip(&pages.pages) {
+            let side = if fraction(seed, number, HELD_OUT_PAGES) < share { &mut held_out } else { &mut train };
+            side.push(page.query, page.user, pages.of(page).iter().copied());
+        }
+        let of_pages = |pages: Pages, cells, sessions| {
+            let (queries, docs, users) = (self.queries.clone(), self.docs.clone(), self.users.clone());
+            let all = vec![true; queries.len()];
+            Counts { queries, docs, users, cells, sessions, patterns: None, pages: Some(pages) }.select_queries(&all)
+        };
+        let (cells, sessions) = held_out.counted();
+        let rest = (less_cells(&self.cells, &cells), less_sessions(&self.sessions, &sessions));
+        Ok((of_pages(train, rest.0, rest.1), of_pages(held_out, cells, sessions)))
     }
 
     /// The queries for which `keep`, which has an entry for each, is true. Ids that then do not occur are left out.
@@ -89,6 +113,38 @@ impl Pages {
     }
 }
 
+/// What tells this choice from other uses of the same hash.
+const HELD_OUT_PAGES: u64 = 0x6865_6c64;
+
+fn check_share(what: &str, share: f64) -> Result<()> {
+    match (0.0..=1.0).contains(&share) {
+        true => Ok(()),
+        false => Err(Error::parameter(format!("the share of held-out {what} should be from 0 to 1, but is {share}"))),
+    }
+}
+
+/// The cells without those of some pages; both are sorted, and the latter are among the former.
+fn less_cells(all: &[Cell], some: &[Cell]) -> Vec<Cell> {
+    let key = |cell: &Cell| (cell.query, cell.doc, cell.position, cell.user);
+    let mut some = some.iter().peekable();
+    let less = |cell: &Cell| {
+        let taken =
+            some.next_if(|taken| key(taken) == key(cell)).map_or((0, 0), |cell| (cell.impressions, cell.clicks));
+        Cell { impressions: cell.impressions - taken.0, clicks: cell.clicks - taken.1, ..*cell }
+    };
+    all.iter().map(less).filter(|cell| cell.impressions > 0).collect()
+}
+
+fn less_sessions(all: &[SessionCount], some: &[SessionCount]) -> Vec<SessionCount> {
+    let key = |count: &SessionCount| (count.query, count.user);
+    let mut some = some.iter().peekable();
+    let less = |count: &SessionCount| {
+        let taken = some.next_if(|taken| key(taken) == key(count)).map_or(0, |count| count.sessions);
+        SessionCount { sessions: count.sessions - taken, ..*count }
+    };
+    all.iter().map(less).filter(|count| count.sessions > 0).collect()
+}
+
 fn is_held_out(query: &str, share: f64, seed: u64) -> bool {
     stream(seed, query, 0).random::<f64>() < share
 }
@@ -134,6 +190,25 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         held_out.write(&folder.path().join("held-out")).unwrap();
         assert!(Counts::read(&folder.path().join("held-out")).unwrap() == held_out);
+    }
+
+    #[test]
+    fn pages_of_both_sides_together_are_the_whole() {
+        let counts = counted(2000, 1);
+        let (learned, held_out) = counts.split_pages(0.3, 1).unwrap();
+        assert_eq!(learned.session_count() + held_out.session_count(), 2000);
+        assert_eq!(learned.click_count() + held_out.click_count(), counts.click_count());
+        assert_eq!(learned.impression_count() + held_out.impression_count(), counts.impression_count());
+        let share = held_out.session_count() as f64 / 2000.0;
+        assert!((share - 0.3).abs() < 4.0 * (0.3 * 0.7 / 2000.0_f64).sqrt(), "{share}");
+        // Each side is what counting its own pages gives.
+        for side in [&learned, &held_out] {
+            let (cells, sessions) = side.pages.as_ref().unwrap().counted();
+            assert!(cells == side.cells && sessions == side.sessions);
+        }
+        assert!(counts.split_pages(0.3, 1).unwrap() == (learned, held_out));
+        let without = Counts { pages: None, ..counts };
+        assert!(without.split_pages(0.3, 1).unwrap_err().to_string().contains("count the log again"));
     }
 
     #[test]

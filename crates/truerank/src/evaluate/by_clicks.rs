@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ClickMeasure, Counterfactual, JudgedLog, Judgement, Leakage, Score};
+use super::{ClickMeasure, Counterfactual, JudgedLog, Judgement, Leakage, PairedDifference, Score};
 use crate::counts::Counts;
 use crate::data::Dataset;
 use crate::propensity::Propensities;
@@ -15,7 +15,6 @@ pub struct ClickJudge {
     estimator: Estimator,
     clip: Option<f64>,
     self_normalised: bool,
-    shown_only: bool,
     measures: Option<Vec<ClickMeasure>>,
     resamples: Option<usize>,
     seed: Option<u64>,
@@ -34,7 +33,6 @@ impl ClickJudge {
             estimator: Estimator::UserAware,
             clip: None,
             self_normalised: false,
-            shown_only: false,
             measures: None,
             resamples: None,
             seed: None,
@@ -56,12 +54,6 @@ impl ClickJudge {
     /// See [`Counterfactual::self_normalised`].
     pub fn self_normalised(mut self, self_normalised: bool) -> Self {
         self.self_normalised = self_normalised;
-        self
-    }
-
-    /// See [`Counterfactual::shown_only`].
-    pub fn shown_only(mut self, shown_only: bool) -> Self {
-        self.shown_only = shown_only;
         self
     }
 
@@ -101,17 +93,22 @@ impl ClickJudge {
         Ok(ByClicks {
             log: judge.log,
             clip: self.clip,
-            ranker: judge.judge(scores)?,
-            against: against.map(|scores| judge.judge(scores)).transpose()?,
-            logged: judge.judge_logged(),
+            pages: JudgedRankers {
+                ranker: judge.judge(scores)?,
+                against: against.map(|scores| judge.judge(scores)).transpose()?,
+            },
+            as_shown: judge.as_shown(),
+            candidates: JudgedRankers {
+                ranker: judge.judge_candidates(scores)?,
+                against: against.map(|scores| judge.judge_candidates(scores)).transpose()?,
+            },
             leakage: None,
         })
     }
 
     fn counterfactual(&self, data: &Dataset, counts: &Counts, propensities: &Propensities) -> Result<Counterfactual> {
         let mut judge = Counterfactual::new(data, counts, propensities, self.estimator, self.clip)?
-            .self_normalised(self.self_normalised)
-            .shown_only(self.shown_only);
+            .self_normalised(self.self_normalised);
         if let Some(measures) = &self.measures {
             judge = judge.measures(measures.clone());
         }
@@ -132,24 +129,45 @@ pub struct ByClicks {
     pub log: JudgedLog,
     /// The least exposure, where it was clipped.
     pub clip: Option<f64>,
-    /// The ranking.
-    pub ranker: Judgement,
-    /// The one it is compared with.
-    pub against: Option<Judgement>,
-    /// The lists as they were shown.
-    pub logged: Judgement,
+    /// The pages of the log, reordered.
+    pub pages: JudgedRankers,
+    /// The pages as they were shown.
+    pub as_shown: Judgement,
+    /// One order of all documents of each query; not to be compared with the pages.
+    pub candidates: JudgedRankers,
     /// Queries that the ranker may have learned from, where that was looked for.
     pub leakage: Option<Leakage>,
 }
 
-impl ByClicks {
-    /// All of it for programs.
-    pub fn to_json(&self) -> Value {
-        let differences = self.against.as_ref().map(|other| self.ranker.minus(other));
+/// What one question says of a ranker, and of the one it is compared with.
+#[derive(Debug, Clone)]
+pub struct JudgedRankers {
+    /// The ranker.
+    pub ranker: Judgement,
+    /// The one it is compared with.
+    pub against: Option<Judgement>,
+}
+
+impl JudgedRankers {
+    /// The ranker less the other, measure by measure, where there is another.
+    pub fn differences(&self) -> Option<Vec<PairedDifference>> {
+        self.against.as_ref().map(|other| self.ranker.minus(other))
+    }
+
+    fn to_json(&self, as_shown: Option<&Judgement>) -> Vec<Value> {
+        let (differences, beyond) = (self.differences(), as_shown.map(|shown| self.ranker.minus(shown)));
+        let difference = |found: &PairedDifference| {
+            let mut value = found.bounds.to_json();
+            value["p"] = json!(found.p);
+            value
+        };
         let measure = |(place, measure): (usize, &ClickMeasure)| {
             let mut entry = self.ranker.values[place].to_json();
             entry["measure"] = json!(measure.to_string());
-            entry["as_shown"] = self.logged.values[place].to_json();
+            if let (Some(shown), Some(beyond)) = (as_shown, &beyond) {
+                entry["as_shown"] = shown.values[place].to_json();
+                entry["beyond_as_shown"] = difference(&beyond[place]);
+            }
             if let (Some(other), Some(differences)) = (&self.against, &differences) {
                 entry["against"] = other.values[place].to_json();
                 entry["difference"] = differences[place].bounds.to_json();
@@ -157,13 +175,24 @@ impl ByClicks {
             }
             entry
         };
+        self.ranker.measures.iter().enumerate().map(measure).collect()
+    }
+}
+
+impl ByClicks {
+    /// All of it for programs.
+    pub fn to_json(&self) -> Value {
         json!({
             "queries": self.log.queries, "clicks": self.log.clicks, "unknown_queries": self.log.unknown_queries,
-            "unknown_documents": self.log.unknown_docs, "top_10_documents": self.ranker.top,
-            "top_10_never_shown": self.ranker.never_shown, "clip": self.clip,
+            "unknown_documents": self.log.unknown_docs, "clip": self.clip,
             "clipped_documents": self.log.clipped.documents, "clipped_click_share": self.log.clipped.clicks,
             "shared_queries": self.leakage.as_ref().map(|found| found.queries.len()),
-            "measures": self.ranker.measures.iter().enumerate().map(measure).collect::<Vec<_>>(),
+            "pages": self.log.pages,
+            "measures": self.pages.to_json(Some(&self.as_shown)),
+            "candidates": {
+                "top_10_documents": self.candidates.ranker.top, "top_10_never_shown": self.candidates.ranker.never_shown,
+                "measures": self.candidates.to_json(None),
+            },
         })
     }
 }

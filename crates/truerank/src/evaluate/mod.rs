@@ -15,7 +15,7 @@ mod significance;
 
 pub use crate::math::{Score, rank};
 pub use bootstrap::{Bounds, PairedDifference};
-pub use by_clicks::{ByClicks, ClickJudge};
+pub use by_clicks::{ByClicks, ClickJudge, JudgedRankers};
 pub use clicks::{ClickLikelihood, ClickPrediction, PredictedPosition};
 pub use counterfactual::{ClickMeasure, Counterfactual, JudgedLog, Judgement};
 pub(crate) use evaluation::mean;

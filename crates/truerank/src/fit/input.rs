@@ -30,6 +30,8 @@ pub enum SplitBy {
     Queries,
     /// What happened before a time, and after it; queries may be in both.
     Time,
+    /// Some result pages, whatever their query.
+    Pages,
 }
 
 impl FitLog {
@@ -40,6 +42,16 @@ impl FitLog {
     pub fn by_queries(counts: &Counts, share: f64, seed: u64) -> Result<Self> {
         let (train, held_out) = counts.split_queries(share, seed)?;
         Ok(FitLog::new(train, held_out, SplitBy::Queries))
+    }
+
+    /// A log of which about `share` of the result pages are held out, at random: of logs so long that only a part of their pages is
+    /// kept whole, at most half of that part.
+    ///
+    /// For logs without features: nothing is known of a document that was never shown, so clicks can be predicted only where
+    /// queries are known.
+    pub fn by_pages(counts: &Counts, share: f64, seed: u64) -> Result<Self> {
+        let (train, held_out) = counts.split_pages(share, seed)?;
+        Ok(FitLog::new(train, held_out, SplitBy::Pages))
     }
 
     /// A log whose parts were read apart.

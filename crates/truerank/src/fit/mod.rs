@@ -1,20 +1,20 @@
 //! All the way from a log to a ranker: counts and features enter; θ, relevance, a ranker and what it achieves leave.
 //!
 //! [`Fit`] puts the stages together with defaults for people's own logs: personalized Regression-EM with shrinkage,
-//! smoothed user-aware weights that are shrunk toward a prior, an MLP. Everything is judged on queries, or on a time, that training never saw: by clicks,
+//! smoothed user-aware weights that are shrunk toward a prior, the form of ranker that does best on held-out queries. Everything is judged on queries, or on a time, that training never saw: by clicks,
 //! and by human grades where there are any.
 
+mod choice;
 mod folder;
 mod input;
 mod judge;
 mod outcome;
 mod page;
 mod ranker;
-mod validation;
 
 pub use folder::FitFolder;
 pub use input::{FitData, FitLog, SplitBy};
-pub use outcome::{FitOutcome, GradedResult, Judged, PartSizes, Training};
+pub use outcome::{FitOutcome, Graded, GradedPages, GradedResult, Judged, PartSizes, Training, TriedForm};
 pub use ranker::RankerForm;
 
 use crate::counts::Counts;
@@ -35,7 +35,7 @@ pub struct Fit {
     weights: EstimationChoice,
     model: Option<RankerForm>,
     steps: Option<usize>,
-    standardise: Option<bool>,
+    standardise: bool,
     doctor: Doctor,
     max_grade: u8,
     seed: u64,
@@ -60,7 +60,7 @@ impl Fit {
             weights: EstimationChoice::default(),
             model: None,
             steps: None,
-            standardise: None,
+            standardise: true,
             doctor: Doctor::new(),
             max_grade: 4,
             seed: Fit::SEED,
@@ -92,21 +92,21 @@ impl Fit {
         self
     }
 
-    /// The form of the ranker. Default: the paper's MLP, or [`RankerForm::LinearRaw`] on few features.
+    /// The form of the ranker. Default: the best of [`RankerForm::usual`] on training queries that are held out meanwhile.
     pub fn model(mut self, model: RankerForm) -> Self {
         self.model = Some(model);
         self
     }
 
-    /// Training steps at most. Default: 1000, or 200 for a linear ranker.
+    /// Training steps at most; how many are best is chosen with the form. Default: 1000, or 200 for a linear ranker.
     pub fn steps(mut self, steps: usize) -> Self {
         self.steps = Some(steps);
         self
     }
 
-    /// Whether a network's features are brought to one scale first. Default: where their scales differ a lot.
+    /// Whether a network's features are brought to one scale first. Default: true.
     pub fn standardise(mut self, standardise: bool) -> Self {
-        self.standardise = Some(standardise);
+        self.standardise = standardise;
         self
     }
 

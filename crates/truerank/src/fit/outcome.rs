@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use super::{FitLog, RankerForm, SplitBy};
 use crate::counts::Counts;
 use crate::doctor::Diagnosis;
-use crate::evaluate::{ClickLikelihood, ClickPrediction, JudgedLog, Judgement, Measure, PairedDifference};
+use crate::evaluate::{
+    ClickLikelihood, ClickMeasure, ClickPrediction, JudgedLog, Judgement, Measure, PairedDifference,
+};
 use crate::propensity::Propensities;
 use crate::ranker::{Ranker, Unmatched};
 use crate::relevance::{Diagnostics, Relevance};
@@ -55,26 +57,65 @@ pub struct Training {
     pub ranker: Ranker,
     /// Weights that found no document in the data.
     pub unmatched: Unmatched,
-    /// What chose among the parameters met on the way.
+    /// What chose the form and the number of steps.
     pub validated_by: String,
+    /// The forms that were tried.
+    pub tried: Vec<TriedForm>,
+    /// The value of the chosen form after so many steps, on queries that it did not learn from; empty where nothing chose.
+    pub course: Vec<(usize, f64)>,
 }
 
-/// The ranker and the lists as they were shown, judged by held-out clicks; and the ranker by grades, where there are any.
+/// A form of ranker that was tried, where it was at its best.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TriedForm {
+    /// The form.
+    pub form: RankerForm,
+    /// After so many steps.
+    pub steps: usize,
+    /// Its value there; [`Training::validated_by`] says of what. Minus infinity where nothing chose.
+    pub value: f64,
+}
+
+/// Held-out pages as the ranker orders them and as they were shown, judged by clicks, and by grades where there are any.
 #[derive(Debug, Clone)]
 pub struct Judged {
     /// What judges.
     pub log: JudgedLog,
-    /// The ranker.
+    /// The pages as the ranker orders them.
     pub ranker: Judgement,
-    /// The lists as they were shown.
-    pub logged: Judgement,
-    /// The ranker less the lists, measure by measure.
+    /// The pages as they were shown.
+    pub as_shown: Judgement,
+    /// The ranker less the pages, measure by measure.
     pub differences: Vec<PairedDifference>,
+    /// All documents of each query in one order; not to be compared with the pages.
+    pub candidates: Judgement,
     /// By human grades.
-    pub graded: Option<GradedResult>,
+    pub graded: Graded,
 }
 
-/// Measures by human grades.
+/// What human grades say.
+#[derive(Debug, Clone)]
+pub struct Graded {
+    /// Held-out pages of graded documents, reordered and as they were shown.
+    pub pages: Option<GradedPages>,
+    /// The ranker on all documents of graded queries.
+    pub candidates: Option<GradedResult>,
+}
+
+/// Held-out pages by human grades.
+#[derive(Debug, Clone)]
+pub struct GradedPages {
+    /// What judges.
+    pub log: JudgedLog,
+    /// The pages as the ranker orders them.
+    pub ranker: Judgement,
+    /// The pages as they were shown.
+    pub as_shown: Judgement,
+    /// The ranker less the pages, measure by measure.
+    pub differences: Vec<PairedDifference>,
+}
+
+/// Measures by human grades of all documents of queries.
 #[derive(Debug, Clone)]
 pub struct GradedResult {
     /// Which documents were graded.
@@ -116,7 +157,8 @@ impl FitOutcome {
             },
             "training": self.training.as_ref().map(training_json),
             "judged_by_clicks": self.judged.as_ref().map(judged_json),
-            "judged_by_grades": self.judged.as_ref().and_then(|judged| judged.graded.as_ref()).map(graded_json),
+            "judged_by_grades": self.judged.as_ref().map(|judged| graded_json(&judged.graded)),
+            "verdict": self.judged.as_ref().map(|judged| judged.verdict_name()),
             "predicted_clicks": clicks_json(&self.clicks),
             "diagnosis": self.diagnosis,
         })
@@ -127,30 +169,50 @@ fn training_json(training: &Training) -> Value {
     json!({
         "model": training.form.to_string(), "record": training.ranker.record, "features": training.ranker.feature_count(),
         "validated_by": training.validated_by, "unmatched": training.unmatched,
+        "tried": training.tried.iter().map(|tried| json!({
+            "model": tried.form.to_string(), "steps": tried.steps, "value": tried.value,
+        })).collect::<Vec<_>>(),
     })
 }
 
 fn judged_json(judged: &Judged) -> Value {
-    let values = |of: &Judgement| -> Value {
-        let named = of.measures.iter().zip(&of.values).map(|(measure, value)| (measure.to_string(), value.to_json()));
-        Value::Object(named.collect())
-    };
-    let difference = |(measure, difference): (&crate::evaluate::ClickMeasure, &PairedDifference)| {
+    json!({
+        "queries": judged.log.queries, "clicks": judged.log.clicks, "pages": judged.log.pages,
+        "unknown_queries": judged.log.unknown_queries, "unknown_documents": judged.log.unknown_docs,
+        "ranker": values_json(&judged.ranker), "as_shown": values_json(&judged.as_shown),
+        "difference": differences_json(&judged.ranker, &judged.differences),
+        "candidates": values_json(&judged.candidates),
+        "top_10_documents": judged.candidates.top, "top_10_never_shown": judged.candidates.never_shown,
+    })
+}
+
+fn values_json(of: &Judgement) -> Value {
+    let named = of.measures.iter().zip(&of.values).map(|(measure, value)| (measure.to_string(), value.to_json()));
+    Value::Object(named.collect())
+}
+
+fn differences_json(of: &Judgement, differences: &[PairedDifference]) -> Value {
+    let difference = |(measure, difference): (&ClickMeasure, &PairedDifference)| {
         let mut value = difference.bounds.to_json();
         value["p"] = json!(difference.p);
         (measure.to_string(), value)
     };
-    json!({
-        "queries": judged.log.queries, "clicks": judged.log.clicks,
-        "unknown_queries": judged.log.unknown_queries, "unknown_documents": judged.log.unknown_docs,
-        "ranker": values(&judged.ranker), "as_shown": values(&judged.logged),
-        "difference": Value::Object(judged.ranker.measures.iter().zip(&judged.differences).map(difference).collect()),
-    })
+    Value::Object(of.measures.iter().zip(differences).map(difference).collect())
 }
 
-fn graded_json(graded: &GradedResult) -> Value {
-    let means = graded.means.iter().map(|(measure, mean)| (measure.to_string(), json!(mean)));
-    json!({ "documents_of": graded.what, "queries": graded.queries, "means": Value::Object(means.collect()) })
+fn graded_json(graded: &Graded) -> Value {
+    let pages = |pages: &GradedPages| {
+        json!({
+            "queries": pages.log.queries, "pages": pages.log.pages,
+            "ranker": values_json(&pages.ranker), "as_shown": values_json(&pages.as_shown),
+            "difference": differences_json(&pages.ranker, &pages.differences),
+        })
+    };
+    let candidates = |found: &GradedResult| {
+        let means = found.means.iter().map(|(measure, mean)| (measure.to_string(), json!(mean)));
+        json!({ "documents_of": found.what, "queries": found.queries, "means": Value::Object(means.collect()) })
+    };
+    json!({ "pages": graded.pages.as_ref().map(pages), "candidates": graded.candidates.as_ref().map(candidates) })
 }
 
 fn clicks_json(clicks: &ClickPrediction) -> Value {

@@ -1,8 +1,8 @@
 //! The outcome of a fit as a page: results first, then what they rest on.
 
-use super::{FitOutcome, GradedResult, Judged, SplitBy, Training};
+use super::{FitOutcome, GradedPages, GradedResult, Judged, SplitBy, Training, TriedForm};
 use crate::doctor::sentence;
-use crate::evaluate::{Bounds, ClickLikelihood};
+use crate::evaluate::{Bounds, ClickLikelihood, ClickMeasure, Judgement, PairedDifference};
 use crate::figures::{examination_figure, population_curve, weights_table};
 use crate::report::{
     Answer, Axis, Block, Cell, Chart, Column, Figure, Format, Lines, Point, Report, Row, Section, Series, Style, Table,
@@ -36,7 +36,8 @@ impl FitOutcome {
     }
 
     fn lead(&self) -> String {
-        let result = self.judged.as_ref().map_or("Without features there is no ranker.".to_string(), verdict_sentence);
+        let result =
+            self.judged.as_ref().map_or("Without features there is no ranker.".to_string(), Judged::verdict_sentence);
         format!("{result} {}", self.diagnosis.bias_sentence())
     }
 
@@ -67,22 +68,17 @@ impl FitOutcome {
         let mut answers = vec![Answer { verdict: None, text: self.split_sentence() }];
         let mut blocks = Vec::new();
         if let Some(judged) = &self.judged {
-            answers.insert(
-                0,
-                Answer {
-                    verdict: Some(verdict(judged)),
-                    text: "The ranker orders shown documents better than they were shown.".into(),
-                },
-            );
+            answers.splice(0..0, judged.answers());
+            blocks.extend(judged.graded.pages.as_ref().map(|pages| Block::Table(graded_pages_table(pages))));
+            blocks.extend(judged.graded.candidates.as_ref().map(|found| Block::Table(graded_table(found))));
             blocks.push(Block::Table(judged_table(judged)));
-            blocks.extend(judged.graded.as_ref().map(|graded| Block::Table(graded_table(graded))));
+            blocks.push(Block::Fold("All documents of each query in one order".into(), vec![candidates(judged)]));
         }
         Section {
             id: "results".into(),
             title: "Is the new ranker better?".into(),
-            question:
-                "Judged by clicks that learning never saw, each counted as many times as it was unlikely to be seen."
-                    .into(),
+            question: "Held-out result pages, reordered by the ranker, beside the same pages as they were shown."
+                .into(),
             answers,
             blocks,
         }
@@ -98,6 +94,11 @@ impl FitOutcome {
         };
         match (self.split, self.shared_queries) {
             (SplitBy::Queries, _) => format!("Held-out queries were never learned from.{deep}"),
+            (SplitBy::Pages, shared) => format!(
+                "Result pages were held out at random; {} of their {} queries were also learned from.{deep}",
+                Format::Count.print(shared as f64),
+                Format::Count.print(self.sizes.held_out[0] as f64)
+            ),
             (SplitBy::Time, shared) => format!(
                 "The held-out part is what happened last; {} of its {} queries were also learned from.{deep}",
                 Format::Count.print(shared as f64),
@@ -278,28 +279,115 @@ fn number_equal_names(curves: &mut [(String, Vec<f64>, Style)]) {
     }
 }
 
-/// Whether the ranker is better on the first measure.
-fn verdict(judged: &Judged) -> Verdict {
-    let difference = &judged.differences[MAIN];
-    if difference.p < SIGNIFICANCE { Verdict::of(difference.bounds.value > 0.0) } else { Verdict::Open }
+/// A ranker beside the pages as they were shown, by one kind of judge.
+struct Compared<'a> {
+    by: &'static str,
+    ranker: &'a Judgement,
+    as_shown: &'a Judgement,
+    difference: &'a PairedDifference,
 }
 
-/// The measure that decides: DCG@5, which is unbiased. nDCG is not where clicks are few, since noise raises its ideal.
+impl Compared<'_> {
+    fn verdict(&self) -> Verdict {
+        match self.difference.p < SIGNIFICANCE {
+            true => Verdict::of(self.difference.bounds.value > 0.0),
+            false => Verdict::Open,
+        }
+    }
+
+    /// `nDCG@5 .4120 against .4036, p = .003`.
+    fn numbers(&self) -> String {
+        format!(
+            "{} {} against {}, {}",
+            self.ranker.measures[MAIN],
+            Format::Measure.print(self.ranker.values[MAIN].value),
+            Format::Measure.print(self.as_shown.values[MAIN].value),
+            p_equals(self.difference.p)
+        )
+    }
+}
+
+/// The measure that decides. Of clicks it is DCG@5, which is unbiased: nDCG is not where clicks are few, since noise raises its
+/// ideal. Of grades it is nDCG@5.
 const MAIN: usize = 0;
 
-fn verdict_sentence(judged: &Judged) -> String {
-    let (ranker, logged) = (judged.ranker.values[MAIN].value, judged.logged.values[MAIN].value);
-    let compared = match verdict(judged) {
-        Verdict::Holds => "better than",
-        Verdict::DoesNotHold => "worse than",
-        Verdict::Open => "not surely better or worse than",
-    };
-    format!(
-        "By held-out clicks the new ranker's order of the shown documents is {compared} the order in which they were shown: {} {} against {}.",
-        judged.ranker.measures[MAIN],
-        Format::Measure.print(ranker),
-        Format::Measure.print(logged)
-    )
+const NOT_COMPARED: &str =
+    "Not compared: what the ranker would do with documents that were not on the page. Clicks say nothing of them.";
+
+impl Judged {
+    fn by_clicks(&self) -> Compared<'_> {
+        let (ranker, as_shown) = (&self.ranker, &self.as_shown);
+        Compared { by: "held-out clicks", ranker, as_shown, difference: &self.differences[MAIN] }
+    }
+
+    fn by_grades(&self) -> Option<Compared<'_>> {
+        let GradedPages { ranker, as_shown, differences, .. } = self.graded.pages.as_ref()?;
+        Some(Compared { by: "human grades", ranker, as_shown, difference: &differences[MAIN] })
+    }
+
+    /// Grades lead where there are any.
+    fn leading(&self) -> Compared<'_> {
+        self.by_grades().unwrap_or_else(|| self.by_clicks())
+    }
+
+    /// Whether the ranker orders held-out pages better than they were shown: by grades where there are any, else by clicks.
+    pub fn verdict(&self) -> Verdict {
+        self.leading().verdict()
+    }
+
+    /// The verdict in a word.
+    pub fn verdict_name(&self) -> &'static str {
+        match self.verdict() {
+            Verdict::Holds => "better",
+            Verdict::DoesNotHold => "worse",
+            Verdict::Open => "open",
+        }
+    }
+
+    fn verdict_sentence(&self) -> String {
+        let leading = self.leading();
+        let compared = match leading.verdict() {
+            Verdict::Holds => "better than",
+            Verdict::DoesNotHold => "worse than",
+            Verdict::Open => "not surely better or worse than",
+        };
+        format!(
+            "By {} the new ranker's order of shown result pages is {compared} the order in which they were shown: {}.",
+            leading.by,
+            leading.numbers()
+        )
+    }
+
+    /// Each judge's verdict, what they do not say, and whether they disagree.
+    fn answers(&self) -> Vec<Answer> {
+        let answer = |found: &Compared<'_>| Answer {
+            verdict: Some(found.verdict()),
+            text: format!(
+                "By {}, the ranker orders shown pages better than they were shown: {}.",
+                found.by,
+                found.numbers()
+            ),
+        };
+        let (clicks, grades) = (self.by_clicks(), self.by_grades());
+        let mut answers: Vec<Answer> = grades.iter().map(answer).chain([answer(&clicks)]).collect();
+        let contradicts = |grades: &Compared<'_>| match (grades.verdict(), clicks.verdict()) {
+            (Verdict::Open, _) | (_, Verdict::Open) => false,
+            (grades, clicks) => grades != clicks,
+        };
+        if grades.as_ref().is_some_and(contradicts) {
+            let text = "Clicks and grades disagree; the grades are believed. People may click on what graders do not value, or \
+                        examination may be estimated badly.";
+            answers.push(Answer { verdict: None, text: text.into() });
+        }
+        answers.push(Answer { verdict: None, text: NOT_COMPARED.into() });
+        answers
+    }
+}
+
+/// `p = .031`, `p < .001`.
+fn p_equals(p: f64) -> String {
+    let text = Format::PValue.print(p);
+    if text.starts_with('<') { format!("p {text}") } else { format!("p = {text}") }
 }
 
 /// `.7056 (.6990 to .7122)`.
@@ -309,24 +397,47 @@ fn interval_cell(bounds: &Bounds) -> Cell {
 }
 
 fn judged_table(judged: &Judged) -> Table {
-    let rows = judged.ranker.measures.iter().enumerate().map(|(index, measure)| {
-        let difference = &judged.differences[index];
-        let cells = vec![
-            interval_cell(&judged.ranker.values[index]),
-            interval_cell(&judged.logged.values[index]),
-            interval_cell(&difference.bounds),
-            Cell::value(difference.p),
-        ];
-        let better = if measure.larger_is_better() { "" } else { " (smaller is better)" };
-        Row::new(format!("{measure}{better}"), cells)
-    });
     Table {
         name: "judged-by-clicks".into(),
         caption: format!(
-            "The shown documents as the ranker orders them and as they were shown, by {} held-out clicks on {} queries.",
+            "{} held-out result pages as the ranker orders them and as they were shown, by {} clicks on {} queries.",
+            Format::Count.print(judged.log.pages as f64),
             Format::Count.print(judged.log.clicks as f64),
             Format::Count.print(judged.log.queries as f64)
         ),
+        notes: vec![
+            "Gains are user-aware weights of clicks, means are over pages, with 95 % intervals over queries by resampling. nDCG's \
+             ideal is the best order of the page by the same clicks, so compare rankers and not logs."
+                .into(),
+        ],
+        ..pages_table(&judged.ranker, &judged.as_shown, &judged.differences)
+    }
+}
+
+fn graded_pages_table(pages: &GradedPages) -> Table {
+    Table {
+        name: "pages-by-grades".into(),
+        caption: format!(
+            "{} held-out result pages of {} queries as the ranker orders them and as they were shown, by human grades.",
+            Format::Count.print(pages.log.pages as f64),
+            Format::Count.print(pages.log.queries as f64)
+        ),
+        notes: vec!["Gains are 2^grade − 1; pages without a relevant document are left out of nDCG.".into()],
+        ..pages_table(&pages.ranker, &pages.as_shown, &pages.differences)
+    }
+}
+
+fn pages_table(ranker: &Judgement, as_shown: &Judgement, differences: &[PairedDifference]) -> Table {
+    let rows = ranker.measures.iter().enumerate().map(|(index, measure)| {
+        let cells = vec![
+            interval_cell(&ranker.values[index]),
+            interval_cell(&as_shown.values[index]),
+            interval_cell(&differences[index].bounds),
+            Cell::value(differences[index].p),
+        ];
+        Row::new(named(measure), cells)
+    });
+    Table {
         label: "measure".into(),
         columns: vec![
             Column::new("ranker", Format::Text),
@@ -335,12 +446,32 @@ fn judged_table(judged: &Judged) -> Table {
             Column::new("p", Format::PValue),
         ],
         rows: rows.collect(),
-        notes: vec![
-            "Gains are user-aware weights of clicks, with 95 % intervals over queries by resampling. nDCG's ideal is the best \
-             order by the same clicks, so compare rankers and not logs."
-                .into(),
-        ],
+        ..Table::default()
     }
+}
+
+fn named(measure: &ClickMeasure) -> String {
+    let better = if measure.larger_is_better() { "" } else { " (smaller is better)" };
+    format!("{measure}{better}")
+}
+
+/// What the ranker makes of all documents, which no page can be compared with.
+fn candidates(judged: &Judged) -> Block {
+    let found = &judged.candidates;
+    let rows = found.measures.iter().zip(&found.values);
+    Block::Table(Table {
+        name: "candidates-by-clicks".into(),
+        caption: "All documents of each held-out query as the ranker orders them, by clicks.".into(),
+        label: "measure".into(),
+        columns: vec![Column::new("ranker", Format::Text)],
+        rows: rows.map(|(measure, value)| Row::new(named(measure), vec![interval_cell(value)])).collect(),
+        notes: vec![format!(
+            "{} of the {} documents in the top 10 were never shown and earn nothing, so this is a lower bound. It compares rankers with each \
+             other, and not with pages, which held a part of the documents each.",
+            Format::Count.print(found.never_shown as f64),
+            Format::Count.print(found.top as f64)
+        )],
+    })
 }
 
 fn graded_table(graded: &GradedResult) -> Table {
@@ -348,7 +479,7 @@ fn graded_table(graded: &GradedResult) -> Table {
     let cells = graded.means.iter().map(|(_, mean)| Cell::value(*mean));
     Table {
         name: "judged-by-grades".into(),
-        caption: format!("The ranker by human grades of {}.", graded.what),
+        caption: format!("All documents of a query as the ranker orders them, by human grades of {}.", graded.what),
         label: "queries".into(),
         columns: columns.collect(),
         rows: vec![Row::new(Format::Count.print(graded.queries as f64), cells.collect())],
@@ -357,15 +488,16 @@ fn graded_table(graded: &GradedResult) -> Table {
 }
 
 fn training(training: &Training) -> Section {
-    let record = &training.ranker.record;
-    let text = format!(
-        "{} steps; those after step {} were no better by {}.",
-        Format::Count.print(record.steps as f64),
-        Format::Count.print(record.best_step as f64),
-        training.validated_by
-    );
+    let steps = Format::Count.print(training.ranker.record.steps as f64);
+    let chosen = match training.course.is_empty() {
+        true => format!("There are too few clicks to choose by: {}, {steps} steps.", training.form),
+        false => format!(
+            "{} with {steps} steps, chosen by {}, then trained on all training queries.",
+            training.form, training.validated_by
+        ),
+    };
     let scaled = training.ranker.scaling().map_or("", |_| " Features were brought to one scale first.");
-    let text = text + scaled;
+    let text = chosen + scaled;
     let mut answers = vec![Answer { verdict: None, text }];
     if training.unmatched.queries + training.unmatched.docs > 0 {
         let text = format!(
@@ -375,9 +507,6 @@ fn training(training: &Training) -> Section {
         );
         answers.push(Answer { verdict: None, text });
     }
-    let points = |value: &dyn Fn(&crate::ranker::Check) -> Option<f64>| -> Vec<Point> {
-        record.checks.iter().filter_map(|check| Some(Point::new(check.step as f64, value(check)?))).collect()
-    };
     let figure = |name: &str, caption: &str, axis: &str, points: Vec<Point>| Figure {
         name: name.into(),
         caption: caption.into(),
@@ -387,21 +516,36 @@ fn training(training: &Training) -> Section {
             series: vec![Series { name: axis.into(), points, style: Style::Strong }],
         }),
     };
-    let mut figures = vec![figure("training-loss", "Loss over training.", "loss", points(&|check| Some(check.loss)))];
-    let validation = points(&|check| check.validation);
-    if !validation.is_empty() {
-        figures.push(figure(
-            "training-validation",
-            "Validation over training; larger is better.",
-            "validation",
-            validation,
-        ));
+    let checks = training.ranker.record.checks.iter();
+    let losses = checks.map(|check| Point::new(check.step as f64, check.loss)).collect();
+    let mut figures = vec![figure("training-loss", "Loss over training.", "loss", losses)];
+    let values = training.course.iter().map(|&(step, value)| Point::new(step as f64, value)).collect();
+    if !training.course.is_empty() {
+        let caption = "What the chosen form is worth on queries it did not learn from; larger is better.";
+        figures.push(figure("training-validation", caption, "value", values));
     }
+    let table = (!training.course.is_empty()).then(|| Block::Table(tried_table(training)));
     Section {
         id: "training".into(),
         title: "How did training go?".into(),
         answers,
-        blocks: vec![Block::Gallery(figures)],
+        blocks: table.into_iter().chain([Block::Gallery(figures)]).collect(),
         ..Section::default()
+    }
+}
+
+fn tried_table(training: &Training) -> Table {
+    let row = |tried: &TriedForm| {
+        let label =
+            if tried.form == training.form { format!("{} (chosen)", tried.form) } else { tried.form.to_string() };
+        Row::new(label, vec![Cell::value(tried.steps as f64), Cell::value(tried.value)])
+    };
+    Table {
+        name: "tried-forms".into(),
+        caption: "The forms of rankers that were tried, each at its best.".into(),
+        label: "form".into(),
+        columns: vec![Column::new("steps", Format::Count), Column::new("value", Format::Measure)],
+        rows: training.tried.iter().map(row).collect(),
+        notes: vec![format!("By {}.", training.validated_by)],
     }
 }

@@ -7,7 +7,7 @@ use super::Fit;
 use crate::data::Dataset;
 use crate::network::Architecture;
 use crate::progress::Progress;
-use crate::ranker::{LinearRaw, Ranker, Trainer, TrainingLists, Validation, scales_differ};
+use crate::ranker::{LinearRaw, Ranker, Trainer, TrainingLists, Validation};
 use crate::{Error, Result};
 
 /// The forms of rankers that learn from relevance weights. Their texts are `linear-raw`, and those of [`Architecture`].
@@ -19,19 +19,14 @@ pub enum RankerForm {
     Network(Architecture),
 }
 
-/// Features below which a layer norm over them leaves too little: of one nothing, of two their order.
-const FEW_FEATURES: usize = 8;
-
-/// Checks without a better validation value after which training stops: of an MLP every 10 steps one.
-const PATIENCE: usize = 10;
+/// Checks without a better validation value after which training stops: of an MLP every 10 steps one, of L-BFGS one an iteration.
+const PATIENCE: usize = 20;
 
 impl RankerForm {
-    /// The paper's MLP; on few features a weight for each.
-    pub fn suited_to(features: usize) -> Self {
-        match features < FEW_FEATURES {
-            true => RankerForm::LinearRaw,
-            false => RankerForm::Network(Architecture::mlp()),
-        }
+    /// The forms that are tried where none is asked for, simple ones first.
+    pub fn usual() -> Vec<Self> {
+        let networks = [Architecture::Linear, Architecture::mlp()].map(RankerForm::Network);
+        std::iter::once(RankerForm::LinearRaw).chain(networks).collect()
     }
 }
 
@@ -56,30 +51,31 @@ impl FromStr for RankerForm {
 }
 
 impl Fit {
+    /// Trains a ranker of a form: with validation to where it is best, else for so many `steps`.
     pub(super) fn fit_ranker(
         &self,
+        form: &RankerForm,
         documents: &Dataset,
         lists: &TrainingLists,
         validation: Option<&Validation<'_>>,
+        steps: Option<usize>,
         progress: &dyn Progress,
     ) -> Result<Ranker> {
-        match self.ranker_form(documents) {
+        let steps = steps.or(self.steps);
+        match form {
             RankerForm::LinearRaw => {
-                let trainer = LinearRaw::new().patience(PATIENCE);
-                let trainer = self.steps.map_or(trainer.clone(), |steps| trainer.steps(steps));
+                let trainer = LinearRaw::new();
+                let trainer = validation.map_or(trainer.clone(), |_| trainer.patience(PATIENCE));
+                let trainer = steps.map_or(trainer.clone(), |steps| trainer.steps(steps));
                 trainer.fit(documents, lists, validation, progress)
             }
             RankerForm::Network(architecture) => {
-                let standardise = self.standardise.unwrap_or_else(|| scales_differ(documents));
-                let trainer = Trainer::new().architecture(architecture).patience(PATIENCE).seed(self.seed);
-                let trainer = trainer.standardise(standardise);
-                let trainer = self.steps.map_or(trainer.clone(), |steps| trainer.steps(steps));
+                let trainer = Trainer::new().architecture(architecture.clone()).seed(self.seed);
+                let trainer = trainer.standardise(self.standardise);
+                let trainer = validation.map_or(trainer.clone(), |_| trainer.patience(PATIENCE));
+                let trainer = steps.map_or(trainer.clone(), |steps| trainer.steps(steps));
                 trainer.fit(documents, lists, validation, progress)
             }
         }
-    }
-
-    pub(super) fn ranker_form(&self, documents: &Dataset) -> RankerForm {
-        self.model.clone().unwrap_or_else(|| RankerForm::suited_to(documents.feature_count()))
     }
 }

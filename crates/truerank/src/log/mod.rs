@@ -60,6 +60,7 @@ pub use table::{Table, columns_read};
 pub use time::Time;
 pub use ubi::{UbiOptions, UbiSummary, read_ubi};
 pub use values::MAX_POSITION;
+pub(crate) use write::push_field;
 pub use write::{LogWriter, write_log};
 
 pub(crate) use bad_rows::{BadRow, BadRowsWriter, Fault};

@@ -162,7 +162,7 @@ fn push_id(text: &mut Vec<u8>, ids: &Ids, number: usize, delimiter: u8) {
     }
 }
 
-fn push_field(text: &mut Vec<u8>, field: &str, delimiter: u8) {
+pub(crate) fn push_field(text: &mut Vec<u8>, field: &str, delimiter: u8) {
     if !field.bytes().any(|b| b == delimiter || matches!(b, b'"' | b'\n' | b'\r')) {
         return text.extend_from_slice(field.as_bytes());
     }

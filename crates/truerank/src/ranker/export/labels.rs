@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::data::{Dataset, nothing_matches, write_features};
 use crate::files::{AtomicFile, write_folder};
+use crate::log::push_field;
 use crate::ranker::Unmatched;
 use crate::relevance::{Relevance, Weight};
 use crate::{Error, Result};
@@ -172,6 +173,27 @@ impl Labels {
             write_text(&folder.join(PARAMETERS), &format!("{:#}\n", self.parameters()))
         })?;
         Ok(summary)
+    }
+
+    /// Writes the labels of all weighed documents as CSV, for whoever has the features elsewhere: `query`, `doc`, `label`, `weight`
+    /// (how much the label is to count), `impressions`, `clicks`.
+    pub fn write_table(&self, relevance: &Relevance, path: &Path) -> Result<LabelSummary> {
+        self.check()?;
+        let mut text = b"query,doc,label,weight,impressions,clicks\n".to_vec();
+        for found in &relevance.weights {
+            push_field(&mut text, &relevance.queries.name(found.query as usize), b',');
+            text.push(b',');
+            push_field(&mut text, &relevance.docs.name(found.doc as usize), b',');
+            let (label, weight) = (self.label(found.weight), reliability(found));
+            text.extend_from_slice(format!(",{label},{weight},{},{}\n", found.impressions, found.clicks).as_bytes());
+        }
+        write_text(path, std::str::from_utf8(&text).unwrap_or_default())?;
+        let queries = relevance.weights.chunk_by(|a, b| a.query == b.query).count();
+        let cut = match self.form {
+            LabelForm::Weights => 0,
+            _ => relevance.weights.iter().filter(|found| found.weight > 1.0).count(),
+        };
+        Ok(LabelSummary { queries, documents: relevance.weights.len(), cut, ..LabelSummary::default() })
     }
 
     /// The labels of training documents, in memory.

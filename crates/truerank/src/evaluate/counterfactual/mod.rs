@@ -1,0 +1,299 @@
+//! Judges a ranker that was never shown, by the clicks on another ranker's pages.
+
+mod lists;
+mod measure;
+#[cfg(test)]
+mod tests;
+
+use lists::{JudgedQuery, shown_lists};
+pub use measure::ClickMeasure;
+
+use super::bootstrap::{Bounds, PairedDifference, Ratio, resampled};
+use crate::counts::{Cell, Counts};
+use crate::data::{Dataset, RowFinder, nothing_matches};
+use crate::math::{Score, rank};
+use crate::propensity::Propensities;
+use crate::relevance::{Clipped, Estimation, Estimator, Exposures};
+use crate::{Error, Result};
+
+/// Logged clicks as gains of a data set's documents, ready to judge any ranking of them.
+///
+/// A document's gain is ŷ(q,d) of an estimator (Joachims et al. 2017 with `ips-pbm`; with `user-aware` also unbiased where
+/// users differ in queries and depth). Two questions can be asked of a ranking:
+///
+/// - [`judge`](Counterfactual::judge): each result page that was shown is reordered, its documents and the places they take
+///   staying the same. This can be compared with the page [as it was shown](Counterfactual::as_shown).
+/// - [`judge_candidates`](Counterfactual::judge_candidates): all documents of the query in the data are put in one order. Documents that
+///   were never shown earn nothing, wherever they are ranked, so a ranking that puts them first is judged too low, and
+///   [`Judgement::never_shown`] says how many there are. Compare rankers with each other by it, and never with the pages as shown, which held
+///   a part of the documents each.
+///
+/// Both are means over pages, so a query counts as often as it was asked.
+pub struct Counterfactual {
+    measures: Vec<ClickMeasure>,
+    self_normalised: bool,
+    resamples: usize,
+    seed: u64,
+    queries: Vec<JudgedQuery>,
+    /// ŷ of each row; `None` where the document was never shown.
+    gains: Vec<Option<f64>>,
+    /// What the log says beside that.
+    pub log: JudgedLog,
+}
+
+/// What part of a log judges.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct JudgedLog {
+    /// Queries with sessions that are in the data set.
+    pub queries: usize,
+    /// Queries of the log that are not.
+    pub unknown_queries: usize,
+    /// Shown documents of judged queries that the data set does not have.
+    pub unknown_docs: usize,
+    /// Clicks on the documents that judge.
+    pub clicks: u64,
+    /// Result pages that are reordered: those of judged queries, or the random part of them that the counts keep.
+    pub pages: u64,
+    /// What was clipped.
+    pub clipped: Clipped,
+}
+
+/// The documents at the top that [`Judgement::never_shown`] is about.
+const TOP: usize = 10;
+
+impl Counterfactual {
+    /// Takes the clicks of `counts`, those of queries that no judged ranker learned from, with an estimator's weights;
+    /// `clip` (τ) is for those that divide by exposure.
+    ///
+    /// It is an error if no shown document is in the data set, if there are no clicks, or if nothing is known of which documents were
+    /// shown together.
+    pub fn new(
+        data: &Dataset,
+        counts: &Counts,
+        propensities: &Propensities,
+        estimator: Estimator,
+        clip: Option<f64>,
+    ) -> Result<Self> {
+        let exposures = Exposures::new(counts, propensities)?;
+        let weighing = Estimation::new(estimator).clip(clip).weigh(&exposures)?;
+        let clicks = weighing.click_weights()?;
+        let mut counterfactual = Counterfactual::empty(data);
+        counterfactual.log.clipped = weighing.clipped();
+        counterfactual.join(data, counts, &clicks)?;
+        match counterfactual.log.clicks {
+            0 => Err(Error::parameter("no document of the data set was clicked in this log, so it judges nothing")),
+            _ => Ok(counterfactual),
+        }
+    }
+
+    /// The same questions by human grades, with gains of `2^grade − 1`: the pages of `counts` say what was shown.
+    pub fn of_grades(data: &Dataset, counts: &Counts) -> Result<Self> {
+        let grades = data.require_grades("judging by grades")?;
+        let mut counterfactual = Counterfactual::empty(data);
+        counterfactual.join(data, counts, &[])?;
+        counterfactual.gains = grades.iter().map(|&grade| Some(f64::from(grade).exp2() - 1.0)).collect();
+        Ok(counterfactual)
+    }
+
+    fn empty(data: &Dataset) -> Self {
+        Counterfactual {
+            measures: ClickMeasure::usual(),
+            self_normalised: false,
+            resamples: 1000,
+            seed: 1,
+            queries: Vec::new(),
+            gains: vec![None; data.len()],
+            log: JudgedLog::default(),
+        }
+    }
+
+    /// Gives the weights of clicks to the rows that they are about.
+    fn join(&mut self, data: &Dataset, counts: &Counts, clicks: &[(Cell, f64)]) -> Result<()> {
+        let finder = RowFinder::new(data, &counts.queries, &counts.docs);
+        let lists = shown_lists(counts)?;
+        let sessions = counts.sessions_per_query();
+        let mut clicks = clicks.iter().peekable();
+        for cells in counts.cells.chunk_by(|a, b| a.query == b.query) {
+            let query = cells[0].query;
+            let shown: Vec<u32> = cells.chunk_by(|a, b| a.doc == b.doc).map(|of_doc| of_doc[0].doc).collect();
+            let mut of_query = Vec::new();
+            while let Some(click) = clicks.next_if(|(cell, _)| cell.query == query) {
+                of_query.push(*click);
+            }
+            let Some((number, rows)) = finder.find(query, shown.iter().copied()) else {
+                self.log.unknown_queries += 1;
+                continue;
+            };
+            let known = rows.iter().filter(|row| row.is_some()).count();
+            self.log.unknown_docs += shown.len() - known;
+            if known > 0 {
+                let row_of = |doc: u32| shown.binary_search(&doc).ok().and_then(|place| rows[place]);
+                rows.iter().flatten().for_each(|&row| self.gains[row as usize] = Some(0.0));
+                self.add_clicks(&of_query, row_of);
+                let sessions = sessions[query as usize] as f64;
+                let judged = JudgedQuery::new(data.rows_of(number), sessions, &lists[query as usize], row_of);
+                self.log.pages += judged.pages();
+                self.log.queries += 1;
+                self.queries.push(judged);
+            }
+        }
+        match self.log.queries {
+            0 => Err(nothing_matches(data, &counts.queries, "document of the log", "log's")),
+            _ => Ok(()),
+        }
+    }
+
+    fn add_clicks(&mut self, clicks: &[(Cell, f64)], row_of: impl Fn(u32) -> Option<u32>) {
+        for (cell, weight) in clicks {
+            let Some(row) = row_of(cell.doc) else { continue };
+            let gain = &mut self.gains[row as usize];
+            *gain = Some(gain.unwrap_or(0.0) + cell.clicks as f64 * weight);
+            self.log.clicks += cell.clicks;
+        }
+    }
+
+    /// What is measured. Default: DCG and nDCG at 5 and 10, and ARP.
+    pub fn measures(mut self, measures: Vec<ClickMeasure>) -> Self {
+        self.measures = measures;
+        self
+    }
+
+    /// Whether DCG is divided by `Σ ŷ` over all lists: less variance for a bias that falls with the size of the log, and
+    /// the scale of θ cancels. Default: false.
+    pub fn self_normalised(mut self, self_normalised: bool) -> Self {
+        self.self_normalised = self_normalised;
+        self
+    }
+
+    /// Resamples of queries for intervals. Default: 1000.
+    pub fn resamples(mut self, resamples: usize) -> Self {
+        self.resamples = resamples;
+        self
+    }
+
+    /// The seed of the resamples. Default: 1.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Judges the pages of the log, each reordered by `scores`, one for each row of the data set. The documents of a page take its
+    /// places from the top; equal scores keep the order as shown. Documents that the data set does not have keep their places.
+    pub fn judge<S: Score>(&self, scores: &[S]) -> Result<Judgement> {
+        self.check(scores)?;
+        Ok(self.over_pages(|rows| {
+            let of_page: Vec<S> = rows.iter().map(|&row| scores[row as usize]).collect();
+            rank(&of_page)
+        }))
+    }
+
+    /// Judges the pages as they were shown.
+    pub fn as_shown(&self) -> Judgement {
+        self.over_pages(|rows| (0..rows.len()).collect())
+    }
+
+    /// Judges one order of all documents of each query, those that were never shown included; equal scores keep the order of the data.
+    pub fn judge_candidates<S: Score>(&self, scores: &[S]) -> Result<Judgement> {
+        self.check(scores)?;
+        let mut ratios = vec![Ratio::default(); self.measures.len()];
+        let (mut never_shown, mut top) = (0, 0);
+        for query in &self.queries {
+            let rows = query.rows.clone();
+            let order = rank(&scores[rows.clone()]);
+            let ranked: Vec<Option<f64>> = order.into_iter().map(|index| self.gains[rows.start + index]).collect();
+            top += ranked.len().min(TOP);
+            never_shown += ranked.iter().take(TOP).filter(|gain| gain.is_none()).count();
+            let list: Vec<(u32, f64)> = (1..).zip(ranked.iter().map(|gain| gain.unwrap_or(0.0))).collect();
+            self.add_query(&mut ratios, std::iter::once((list, query.sessions)));
+        }
+        Ok(self.judgement(ratios, never_shown, top))
+    }
+
+    /// Judges the pages with their documents in the order that `order` gives.
+    fn over_pages(&self, order: impl Fn(&[u32]) -> Vec<usize>) -> Judgement {
+        let mut ratios = vec![Ratio::default(); self.measures.len()];
+        for query in &self.queries {
+            let lists = query.lists.iter().map(|list| {
+                let ranked = order(&list.rows).into_iter().map(|index| self.gain(list.rows[index]));
+                (list.positions.iter().copied().zip(ranked).collect(), list.pages)
+            });
+            self.add_query(&mut ratios, lists);
+        }
+        self.judgement(ratios, 0, 0)
+    }
+
+    fn gain(&self, row: u32) -> f64 {
+        self.gains[row as usize].unwrap_or(0.0)
+    }
+
+    fn check<S: Score>(&self, scores: &[S]) -> Result<()> {
+        if scores.len() != self.gains.len() {
+            let finding = format!("there are {} scores for {} documents", scores.len(), self.gains.len());
+            return Err(Error::parameter(finding));
+        }
+        match scores.iter().position(|&score| score.into().is_nan()) {
+            Some(row) => Err(Error::parameter(format!("the score of row {} is not a number", row + 1))),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds a query by its lists, gains at positions, each with how many pages it stands for.
+    fn add_query(&self, ratios: &mut [Ratio], lists: impl Iterator<Item = (Vec<(u32, f64)>, f64)>) {
+        let mut sums = vec![(0.0, 0.0); ratios.len()];
+        for (list, pages) in lists {
+            for (sum, measure) in sums.iter_mut().zip(&self.measures) {
+                let (above, below) = measure.of_list(&list, self.self_normalised);
+                *sum = (sum.0 + pages * above, sum.1 + pages * below);
+            }
+        }
+        ratios.iter_mut().zip(sums).for_each(|(ratio, (above, below))| ratio.push(above, below));
+    }
+
+    fn judgement(&self, ratios: Vec<Ratio>, never_shown: usize, top: usize) -> Judgement {
+        let references: Vec<&Ratio> = ratios.iter().collect();
+        let drawn = resampled(&references, self.resamples, self.seed);
+        let values = ratios.iter().zip(&drawn).map(|(ratio, drawn)| Bounds::of(ratio.value(), drawn)).collect();
+        Judgement { measures: self.measures.clone(), values, never_shown, top, ratios, drawn }
+    }
+}
+
+/// What logged clicks say about a ranking.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// What was measured.
+    pub measures: Vec<ClickMeasure>,
+    /// The value of each measure, with its interval over queries.
+    pub values: Vec<Bounds>,
+    /// How many documents among the first ten of each query were never shown, so that they could not earn. None on pages.
+    pub never_shown: usize,
+    /// How many documents are among the first ten of each query; 0 where pages were judged.
+    pub top: usize,
+    ratios: Vec<Ratio>,
+    drawn: Vec<Vec<f64>>,
+}
+
+impl Judgement {
+    /// The value of each judged query; `NaN` where it has none.
+    pub fn per_query(&self, measure: ClickMeasure) -> Option<Vec<f64>> {
+        let place = self.measures.iter().position(|&m| m == measure)?;
+        Some(self.ratios[place].per_query())
+    }
+
+    /// The value of `measure` with its interval.
+    pub fn value(&self, measure: ClickMeasure) -> Option<Bounds> {
+        self.measures.iter().position(|&m| m == measure).map(|place| self.values[place])
+    }
+
+    /// How this ranking differs from another that the same [`Counterfactual`] judged in the same way, measure by measure. Noise that both
+    /// share cancels, so small differences can be told.
+    pub fn minus(&self, other: &Judgement) -> Vec<PairedDifference> {
+        (0..self.measures.len())
+            .map(|place| {
+                PairedDifference::of(
+                    (&self.ratios[place], &self.drawn[place]),
+                    (&other.ratios[place], &other.drawn[place]),
+                )
+            })
+            .collect()
+    }
+}

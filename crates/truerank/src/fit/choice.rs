@@ -1,0 +1,241 @@
+//! Which ranker is trained: every form is tried on queries that training does not see, and the best is trained on all.
+
+use super::{Fit, FitData, FitLog, RankerForm, Training, TriedForm};
+use crate::Result;
+use crate::counts::Counts;
+use crate::data::Dataset;
+use crate::evaluate::{ClickMeasure, Counterfactual, Evaluator, Measure};
+use crate::progress::{Progress, Quiet};
+use crate::propensity::Propensities;
+use crate::random::fraction;
+use crate::ranker::{Ranker, TrainingLists, Validation};
+use crate::relevance::{Estimator, Relevance};
+
+/// Below so many training queries, each takes part in choosing: one part of them is too few to tell forms apart.
+const FEW_QUERIES: usize = 1000;
+
+/// Parts into which few queries are divided.
+const FOLDS: usize = 5;
+
+/// One part in so many chooses where queries are many.
+const PARTS: usize = 6;
+
+const BY_GRADES: Measure = Measure::Ndcg(Some(5));
+const BY_CLICKS: ClickMeasure = ClickMeasure::Dcg(10);
+
+/// Queries that choose, and what is learned from the others meanwhile.
+struct Fold<'a> {
+    lists: TrainingLists,
+    judge: Judge<'a>,
+}
+
+enum Judge<'a> {
+    Grades { graded: &'a Dataset, max_grade: u8 },
+    Clicks { candidates: Dataset, clicks: Counterfactual },
+}
+
+impl Judge<'_> {
+    fn validation(&self) -> Result<Validation<'_>> {
+        match self {
+            Judge::Grades { graded, max_grade } => {
+                Evaluator::new(vec![BY_GRADES]).max_grade(*max_grade).validation(graded)
+            }
+            Judge::Clicks { candidates, clicks } => Ok(Validation::new(candidates, |scores| value(clicks, scores))),
+        }
+    }
+
+    /// How much it counts beside those of other folds.
+    fn weight(&self) -> f64 {
+        match self {
+            Judge::Grades { .. } => 1.0,
+            Judge::Clicks { clicks, .. } => clicks.log.pages as f64,
+        }
+    }
+}
+
+/// What clicks say of the order of *all* documents, as the ranker will be used. On the shown ones alone, forms that order them well
+/// and make nothing of the others look best; here a document that was never shown earns nothing, as the logged ranking had it.
+fn value(clicks: &Counterfactual, scores: &[f32]) -> f64 {
+    let found = clicks.judge_candidates(scores).ok().and_then(|found| found.value(BY_CLICKS));
+    found.map_or(f64::NAN, |found| found.value)
+}
+
+/// What a form is worth after so many steps.
+type Course = Vec<(usize, f64)>;
+
+impl Fit {
+    pub(super) fn train(
+        &self,
+        log: &FitLog,
+        propensities: &Propensities,
+        relevance: &Relevance,
+        data: &FitData,
+        progress: &dyn Progress,
+    ) -> Result<Training> {
+        let documents = &data.documents;
+        let (folds, validated_by) = match &data.validation {
+            Some(graded) => self.by_grades(relevance, documents, graded)?,
+            None => self.by_clicks(&log.train, propensities, relevance, documents)?,
+        };
+        let forms = self.forms(documents);
+        progress.begin("choosing the form of the ranker", (forms.len() * folds.len()) as u64);
+        let mut courses = Vec::with_capacity(forms.len());
+        for form in &forms {
+            courses.push(self.course(form, documents, &folds, progress)?);
+        }
+        let tried: Vec<TriedForm> = forms.into_iter().zip(&courses).map(|(form, course)| best(form, course)).collect();
+        // The first of equals: forms stand in the order of their simplicity.
+        let chosen = (0..tried.len()).rev().max_by(|&a, &b| tried[a].value.total_cmp(&tried[b].value)).unwrap_or(0);
+        let steps = (!courses[chosen].is_empty()).then_some(tried[chosen].steps);
+        let (lists, unmatched) = TrainingLists::from_relevance(documents, relevance)?;
+        let ranker = self.fit_ranker(&tried[chosen].form, documents, &lists, None, steps, progress)?;
+        let (form, course) = (tried[chosen].form.clone(), courses.swap_remove(chosen));
+        Ok(Training { form, ranker, unmatched, validated_by, tried, course })
+    }
+
+    /// The forms to try, simple ones first. A layer norm over a single feature leaves nothing.
+    fn forms(&self, documents: &Dataset) -> Vec<RankerForm> {
+        match &self.model {
+            Some(model) => vec![model.clone()],
+            None if documents.feature_count() < 2 => vec![RankerForm::LinearRaw],
+            None => RankerForm::usual(),
+        }
+    }
+
+    /// Graded queries beside those of the log choose.
+    fn by_grades<'a>(
+        &self,
+        relevance: &Relevance,
+        documents: &Dataset,
+        graded: &'a Dataset,
+    ) -> Result<(Vec<Fold<'a>>, String)> {
+        let (lists, _) = TrainingLists::from_relevance(documents, relevance)?;
+        let judge = Judge::Grades { graded, max_grade: self.max_grade };
+        Ok((vec![Fold { lists, judge }], format!("{BY_GRADES} of graded queries")))
+    }
+
+    /// Queries of the log choose, by their debiased clicks; the ranker learns from the others meanwhile.
+    fn by_clicks(
+        &self,
+        counts: &Counts,
+        propensities: &Propensities,
+        relevance: &Relevance,
+        documents: &Dataset,
+    ) -> Result<(Vec<Fold<'static>>, String)> {
+        let (parts, used) = if counts.queries.len() < FEW_QUERIES { (FOLDS, FOLDS) } else { (PARTS, 1) };
+        let part_of: Vec<usize> = (0..counts.queries.len() as u64)
+            .map(|query| (fraction(self.seed, query, PART) * parts as f64) as usize)
+            .collect();
+        let mut folds = Vec::new();
+        for part in 0..used {
+            let choosing: Vec<bool> = part_of.iter().map(|&of| of == part).collect();
+            folds.extend(self.fold(counts, &choosing, propensities, relevance, documents)?);
+        }
+        let validated_by = match (folds.len(), used) {
+            (0, _) => "nothing: there are too few clicks".to_string(),
+            (_, 1) => format!("{BY_CLICKS} by clicks of all documents of a sixth of the training queries"),
+            _ => format!("{BY_CLICKS} by clicks of all documents of held-out training queries, in {FOLDS} turns"),
+        };
+        Ok((folds, validated_by))
+    }
+
+    /// Nothing where there are no clicks to choose by, or none left to learn from.
+    fn fold(
+        &self,
+        counts: &Counts,
+        choosing: &[bool],
+        propensities: &Propensities,
+        relevance: &Relevance,
+        documents: &Dataset,
+    ) -> Result<Option<Fold<'static>>> {
+        let learned = without(relevance, counts, choosing);
+        let chooses = counts.select_queries(choosing);
+        let candidates = of_queries(documents, &chooses);
+        let judge = Counterfactual::new(&candidates, &chooses, propensities, Estimator::UserAware, None);
+        let lists = TrainingLists::from_relevance(documents, &learned);
+        let (Ok(judge), Ok((lists, _))) = (judge, lists) else { return Ok(None) };
+        if lists.weights.iter().all(|&weight| weight == 0.0) {
+            return Ok(None);
+        }
+        let judge = judge.measures(vec![BY_CLICKS]).resamples(0);
+        Ok(Some(Fold { lists, judge: Judge::Clicks { candidates, clicks: judge } }))
+    }
+
+    /// The value of a form by steps, over all folds.
+    fn course(
+        &self,
+        form: &RankerForm,
+        documents: &Dataset,
+        folds: &[Fold<'_>],
+        progress: &dyn Progress,
+    ) -> Result<Course> {
+        let mut rankers = Vec::with_capacity(folds.len());
+        for fold in folds {
+            let quiet = Quiet(progress);
+            let validation = fold.judge.validation()?;
+            rankers.push(self.fit_ranker(form, documents, &fold.lists, Some(&validation), None, &quiet)?);
+            progress.advance(1)?;
+        }
+        Ok(mean_course(&rankers, &folds.iter().map(|fold| fold.judge.weight()).collect::<Vec<_>>()))
+    }
+}
+
+/// What tells the parts of queries from other uses of the same hash.
+const PART: u64 = 0x7061_7274;
+
+/// The mean over rankers of their validation values after each number of steps. One that stopped keeps its last value.
+fn mean_course(rankers: &[Ranker], weights: &[f64]) -> Course {
+    let total: f64 = weights.iter().sum();
+    let longest = rankers.iter().map(|ranker| &ranker.record.checks).max_by_key(|checks| checks.len());
+    let at = |ranker: &Ranker, step: usize| {
+        let reached = ranker.record.checks.iter().take_while(|check| check.step <= step).last();
+        reached.and_then(|check| check.validation).unwrap_or(f64::NAN)
+    };
+    let mean = |step: usize| rankers.iter().zip(weights).map(|(ranker, w)| w * at(ranker, step)).sum::<f64>() / total;
+    longest.map_or(Vec::new(), |checks| checks.iter().map(|check| (check.step, mean(check.step))).collect())
+}
+
+/// The form where it is at its best.
+fn best(form: RankerForm, course: &Course) -> TriedForm {
+    let none = (0, f64::NEG_INFINITY);
+    let (steps, value) =
+        course.iter().fold(none, |best, &(step, value)| if value > best.1 { (step, value) } else { best });
+    TriedForm { form, steps, value }
+}
+
+/// The documents of the queries that `counts` have.
+fn of_queries(documents: &Dataset, counts: &Counts) -> Dataset {
+    let known = documents.queries().numbers_in(&counts.queries);
+    documents.select(&(0..documents.query_count()).filter(|&query| known[query].is_some()).collect::<Vec<_>>())
+}
+
+/// The weights of the queries that do not choose.
+fn without(relevance: &Relevance, counts: &Counts, choosing: &[bool]) -> Relevance {
+    let number = relevance.queries.numbers_in(&counts.queries);
+    let learned = |query: u32| number[query as usize].is_some_and(|query| !choosing[query as usize]);
+    let weights = relevance.weights.iter().filter(|weight| learned(weight.query)).copied().collect();
+    Relevance { weights, ..relevance.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ranker::{Check, Model, TrainingRecord};
+
+    fn ranker(values: &[(usize, f64)]) -> Ranker {
+        let check = |&(step, value): &(usize, f64)| Check { step, loss: 0.0, validation: Some(value) };
+        let record = TrainingRecord { checks: values.iter().map(check).collect(), ..TrainingRecord::default() };
+        Ranker { model: Model::Weights { weights: vec![1.0], bias: 0.0 }, record }
+    }
+
+    #[test]
+    fn courses_are_means_over_folds_and_last_values_stay() {
+        let rankers = [ranker(&[(1, 0.2), (2, 0.6), (3, 0.4)]), ranker(&[(1, 0.6), (2, 0.2)])];
+        let course = mean_course(&rankers, &[3.0, 1.0]);
+        let expected = [(1, 0.3), (2, 0.5), (3, 0.35)];
+        assert!(course.iter().zip(expected).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-12), "{course:?}");
+        let tried = best(RankerForm::LinearRaw, &course);
+        assert_eq!((course.len(), tried.steps), (3, 2));
+        assert_eq!(best(RankerForm::LinearRaw, &Vec::new()).value, f64::NEG_INFINITY);
+    }
+}
