@@ -21,7 +21,7 @@ type Tables = Vec<Vec<f64>>;
 
 fn main() -> truerank::Result<()> {
     let mut numbers = std::env::args().skip(1).map(|text| text.parse().expect("a number"));
-    let comparisons = numbers.next().unwrap_or(20_000);
+    let comparisons = numbers.next().unwrap_or(10_000);
     let trainings = numbers.next().unwrap_or(12_000);
     made_up(comparisons);
     trained(trainings)
@@ -33,8 +33,8 @@ fn made_up(times: usize) {
         "\nmade-up differences of {QUERIES} queries; deviations of seeds, queries and the rest; {times} comparisons a row\n"
     );
     println!("| seeds | deviations | p < .05 | p < .01 | over queries alone, p < .05 |\n|---|---|---|---|---|");
-    for seeds in [3, 5, 10] {
-        for deviations in [
+    for (block, seeds) in [3, 5, 10].into_iter().enumerate() {
+        let kinds = [
             [0.0, 1.0, 0.5],
             [0.0, 0.0, 1.0],
             [0.02, 0.0, 1.0],
@@ -44,16 +44,18 @@ fn made_up(times: usize) {
             [0.2, 1.0, 1.0],
             [0.3, 1.0, 1.0],
             [0.5, 1.0, 1.0],
-        ] {
-            let tables = (0..times as u64).into_par_iter().map(|time| drawn(seeds, deviations, time));
+        ];
+        for (row, deviations) in kinds.into_iter().enumerate() {
+            let world = (100 * block + row) as u64;
+            let tables = (0..times as u64).into_par_iter().map(|time| drawn(seeds, deviations, world, time));
             let name = deviations.map(|deviation| deviation.to_string()).join(", ");
             print(&format!("{seeds} | {name}"), &tables.map(|table| p_values(&table)).collect::<Vec<_>>());
         }
     }
 }
 
-fn drawn(seeds: usize, [seed, query, rest]: [f64; 3], time: u64) -> Tables {
-    let mut rng = random::stream(1, "claim level", time);
+fn drawn(seeds: usize, [seed, query, rest]: [f64; 3], world: u64, time: u64) -> Tables {
+    let mut rng = random::stream(world, "claim level", time);
     let mut draw = |deviation: f64| deviation * Distribution::<f64>::sample(&StandardNormal, &mut rng);
     let of_query: Vec<f64> = (0..QUERIES).map(|_| draw(query)).collect();
     let of_seed = |_| {
@@ -65,7 +67,7 @@ fn drawn(seeds: usize, [seed, query, rest]: [f64; 3], time: u64) -> Tables {
 
 /// One log, one method, other initial weights: no ranker is better than another but by chance.
 fn trained(count: usize) -> truerank::Result<()> {
-    let data = Generator::preset(Preset::Tiny).generate()?;
+    let data = Generator::preset(Preset::Tiny).queries(200, 50, 1000).generate()?;
     let options = WorldOptions { patterns: false, ..WorldOptions::default() };
     let world = World::simulate(&data, &Simulation::new().sessions(10_000), &options, 1, &Silent)?;
     let train = |seed: usize| {

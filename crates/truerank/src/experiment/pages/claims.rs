@@ -105,7 +105,8 @@ pub fn answer(claim: &Claim) -> Answer {
         (true, _) => "shown".to_string(),
     };
     let weakest = claim.weakest().map_or(String::new(), |part| {
-        format!(" (weakest: {}, {} {})", part.what, signed(part.difference, part.half_width), claim.unit)
+        let which = if count > 1 { "weakest: " } else { "" };
+        format!(" ({which}{}, {} {})", part.what, signed(part.difference, part.half_width), claim.unit)
     });
     Answer { verdict: None, text: format!("{}: {extent}{weakest}.", claim.text) }
 }
