@@ -71,8 +71,8 @@ impl DifferenceTest {
     /// ```
     ///
     /// and its degrees of freedom are those of its parts, weighted harmonically by their shares:
-    /// `1/ν = (V_runs/V) / (R−1) + (V_queries/V) / (Q−1)`. Satterthwaite's rule squares the shares; with three runs it rejects up
-    /// to 7.8 % at a level of 5 %, and this rule 3.7 to 5.7 % (docs/experiments.md).
+    /// `1/ν = (V_runs/V) / (R−1) + (V_queries/V) / (Q−1)`. Satterthwaite's rule squares the shares and rejects too
+    /// often with three runs; this one 3.6 to 6.0 % at a level of 5 %, by how much runs differ (docs/experiments.md).
     ///
     /// Queries with a missing value (`NaN`) are left out; nothing with fewer than [`FEWEST_RUNS`] runs or two queries.
     pub fn of_runs_and_queries(differences: &[Vec<f64>]) -> Option<Self> {
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn five_of_a_hundred_equal_methods_seem_to_differ() {
-        // The standard error of a share of .05 in 2,000 is .005: a test of level .037 to .057 stays within .025 and .070.
+        // The standard error of a share of .05 in 2,000 is .005: a test of level .036 to .060 stays within .025 and .070.
         for runs in [3, 5, 10] {
             for deviations in [[0.2, 0.0, 1.0], [0.2, 1.0, 1.0], [0.5, 1.0, 0.3], [0.0, 1.0, 0.5], [0.05, 0.0, 1.0]] {
                 let [found, _] = levels(runs, deviations);
