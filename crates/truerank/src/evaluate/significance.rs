@@ -36,9 +36,9 @@ pub const FEWEST_RUNS: usize = 3;
 /// ```
 /// use truerank::evaluate::DifferenceTest;
 /// // Three runs (log and initial weights) of two methods: the differences of their nDCG for each of four queries.
-/// let runs = [[0.1, 0.3, 0.0, 0.2], [0.0, 0.2, 0.1, 0.1], [0.1, 0.2, 0.1, 0.2]].map(Vec::from);
+/// let runs = [[0.1, 0.3, 0.1, 0.2], [0.1, 0.2, 0.1, 0.1], [0.1, 0.2, 0.1, 0.2]].map(Vec::from);
 /// let test = DifferenceTest::of_runs_and_queries(&runs).unwrap();
-/// assert!((test.difference - 1.6 / 12.0).abs() < 1e-12);
+/// assert!((test.difference - 1.8 / 12.0).abs() < 1e-12);
 /// assert!(test.p() < 0.05 && test.p_from(test.difference) == 1.0);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
