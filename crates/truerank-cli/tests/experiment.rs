@@ -9,7 +9,7 @@ use common::{Sandbox, shape};
 
 /// Every question in seconds.
 const SMALL: &str = r#"
-seeds = [1, 2]
+seeds = [1, 2, 3]
 sessions = 3000
 models = ["mlp:8", "linear"]
 data.preset = "tiny"
@@ -17,7 +17,7 @@ training = { steps = 12, patience = 3 }
 rq2.sessions = [200, 200000]
 rq3.clusters = [5, 10]
 rq4.sources = ["em-standard", "swap", "harvesting", "cpbm", "user-pbm", "dla"]
-real = { seeds = [1, 2], sessions = 2000, users = 120, queries = 300, features = 12, labelled = [20, 30] }
+real = { seeds = [1, 2, 3], sessions = 2000, users = 120, queries = 300, features = 12, labelled = [20, 30] }
 "#;
 
 fn with_config() -> Sandbox {
@@ -41,11 +41,23 @@ fn all_questions_are_answered_and_reported() {
         assert!(of_question.clone().count() > 0, "{question} has no claim");
         for claim in of_question {
             let parts = claim["comparisons"].as_array().unwrap();
-            assert!(parts.iter().any(|part| part["p"] == claim["p"]), "{claim}");
-            assert_eq!(claim["holds"].as_bool().unwrap(), parts.iter().all(|part| part["holds"] == true), "{claim}");
+            let number = |part: &serde_json::Value, key: &str| part[key].as_f64().unwrap();
+            let shown = parts
+                .iter()
+                .filter(|part| number(part, "p") < 0.05 && number(part, "difference") > number(part, "boundary"));
+            assert_eq!(claim["shown"], shown.clone().count(), "{claim}");
+            assert_eq!(claim["verdict"] == "holds", shown.count() == parts.len(), "{claim}");
+            assert!(["holds", "does not hold", "open"].iter().any(|verdict| claim["verdict"] == *verdict), "{claim}");
+            assert_eq!(claim["verdict"] == "open", number(claim, "p") >= 0.05, "{claim}");
         }
     }
     assert_eq!(found["tables"]["rq1"].as_array().unwrap().len(), 9);
+    // Each verdict stands on the page once, as a badge of the table of claims.
+    let page = String::from_utf8(sandbox.read("results/report.html")).unwrap();
+    assert_eq!(page.matches("<span class=\"badge").count(), claims.len());
+    assert!(found["tables"]["claims"].is_null());
+    let csv = String::from_utf8(sandbox.read("results/tables/claims.csv")).unwrap();
+    assert_eq!(csv.lines().count(), claims.len() + 1);
 }
 
 #[test]
@@ -128,9 +140,38 @@ fn own_data_and_logs_are_experiments_too() {
         "experiment rq1 real --config small.toml --data data --log log.csv --column user=client -o results --json",
     );
     let rows = |table: &str| found["tables"][table].as_array().unwrap().len();
-    // Who ranked a real log, and the grades behind it, are not known.
-    assert_eq!((rows("rq1"), rows("real")), (9, 7));
+    // Grades of the training part teach ideal and judge the lists as shown.
+    assert_eq!((rows("rq1"), rows("real")), (9, 9));
+    let production = &found["tables"]["real"][0];
+    assert!(production["method"] == "production" && production["nDCG@5"].as_f64().is_some(), "{production}");
+    let page = String::from_utf8(sandbox.read("results/report.html")).unwrap();
+    assert!(page.contains("the lists as they were shown, on the"), "the log has no test query");
     assert!(sandbox.path("results/figures/real-users.svg").is_file());
+}
+
+#[test]
+fn what_no_seed_changes_is_trained_once() {
+    let sandbox = with_config();
+    let text = sandbox.run("experiment real --config small.toml --model linear-raw -o results");
+    assert!(text.contains("Each ranker was trained once.") && !text.contains("interval over"), "{text}");
+    let page = String::from_utf8(sandbox.read("results/report.html")).unwrap();
+    assert!(page.contains("nDCG@5.</figcaption>"), "a caption without intervals");
+    // Production, ideal and five estimators: pairs of clicks are for networks.
+    assert_eq!(finished_runs(&sandbox.path("results/runs")), 7);
+    let found = sandbox.json("report results --json");
+    let claims = found["claims"].as_array().unwrap();
+    assert!(claims.iter().all(|claim| claim["p"].is_number()), "one log, no chance of training: {claims:?}");
+}
+
+#[test]
+fn one_run_says_nothing_about_others() {
+    let sandbox = with_config();
+    let text = sandbox.run("experiment rq1 --config small.toml --seeds 1 --model linear -o results");
+    assert!(text.contains("fewer than 3 seeds were run"), "{text}");
+    let found = sandbox.json("report results --json");
+    for claim in found["claims"].as_array().unwrap() {
+        assert!(claim["verdict"] == "open" && claim["p"].is_null(), "{claim}");
+    }
 }
 
 #[test]
@@ -150,6 +191,7 @@ fn what_cannot_be_run_is_refused_before_anything_is_written() {
         ("experiment rq1 --config twice.toml -o r", &["seeds", "each once, but 1 is there twice"]),
         ("experiment rq1 --preset tiny --max-grade 1 -o r", &["generated grades go to 4"]),
         ("experiment rq1 --preset tiny --model mlp --model mlp:512,256,128 -o r", &["models", "twice"]),
+        ("experiment rq1 --preset tiny --model svm-rank -o r", &["svm-rank learns from grades only", "linear-raw"]),
         ("experiment real --data data --log clicks.csv -o r", &["clicks.csv", "no such file"]),
         ("experiment real --data data --log log.csv --column user=client -o r", &["log.csv", "client"]),
         ("experiment rq1 --config missing.toml -o r", &["missing.toml", "no such file"]),
@@ -170,8 +212,8 @@ fn what_cannot_be_run_is_refused_before_anything_is_written() {
 fn results_of_another_experiment_are_not_mixed_in() {
     let sandbox = with_config();
     sandbox.run("experiment rq3 --config small.toml -o results");
-    let line = sandbox.fail("experiment rq3 --config small.toml --seeds 3 -o results");
-    assert!(line.contains("seeds = [1, 2], but now it is [1, 2, 3]"), "{line}");
+    let line = sandbox.fail("experiment rq3 --config small.toml --seeds 4 -o results");
+    assert!(line.contains("seeds = [1, 2, 3], but now it is [1, 2, 3, 4]"), "{line}");
     let line = sandbox.fail("experiment rq3 --config small.toml --preset small -o results");
     assert!(line.contains("results: holds results with data.preset = \"tiny\""), "{line}");
     let run = "results/runs/5-clusters-3000-sessions-seed-1/mlp-8-naive.json.zst";

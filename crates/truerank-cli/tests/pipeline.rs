@@ -106,6 +106,11 @@ fn a_program_can_read_every_summary() {
     has_keys(&evaluated, &keys);
     has_keys(&evaluated["measures"][0], &["measure", "mean", "per_query"]);
     let values = evaluated["measures"][0]["per_query"].as_array().unwrap();
+    let text = String::from_utf8(sandbox.read("data/test.txt")).unwrap();
+    let mut ids: Vec<&str> =
+        text.lines().filter_map(|line| line.split(' ').find_map(|word| word.strip_prefix("qid:"))).collect();
+    ids.dedup();
+    assert_eq!((evaluated["query_ids"] == serde_json::json!(ids), ids.len()), (true, values.len()));
     let mean = values.iter().map(|value| value.as_f64().unwrap()).sum::<f64>() / values.len() as f64;
     assert!((mean - evaluated["measures"][0]["mean"].as_f64().unwrap()).abs() < 1e-12);
 }

@@ -172,7 +172,8 @@ impl PyEvaluation {
 /// `data` is a data set with grades, or the grade of each row beside `query`. `scores` has one number per row, higher first,
 /// or is a ranker: anything whose `predict` takes features. Equal scores keep the order of rows. `measures` are texts such as
 /// `nDCG@10`, `ERR@5`, `MRR`, `MAP`, `P@5` and `ARP`; by default nDCG and ERR at 1, 3, 5 and 10. `empty` says what a query
-/// without relevant documents scores: `"zero"`, `"one"`, or `"skip"` to leave it out. `against` are other scores to compare with.
+/// without relevant documents scores: `"zero"`, `"one"` (by nDCG; by other measures 0), or `"skip"` to leave it out. `against`
+/// are other scores to compare with.
 ///
 /// >>> data = truerank.generate("tiny").test
 /// >>> evaluation = truerank.evaluate(data, data.features[:, 0], measures=["nDCG@5", "MAP"])

@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use truerank::data::Preset;
 use truerank::experiment::{Asked, Results, Store};
-use truerank::network::Architecture;
-use truerank::report::Report;
+use truerank::ranker::ModelForm;
+use truerank::report::{Report, Verdict};
 
 use crate::error::to_python;
 use crate::html;
@@ -41,7 +41,8 @@ impl PyResults {
         })
     }
 
-    /// What the paper says and what we add: each claim with its question, whether it holds, p, and its comparisons.
+    /// What the paper says and what we add: each claim with its question, its verdict (holds, does not
+    /// hold or open), p, and its comparisons.
     #[getter]
     fn claims<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json_to_python(py, &self.inner.to_json()["claims"])
@@ -93,7 +94,7 @@ impl PyResults {
     fn __repr__(&self) -> String {
         let questions: Vec<String> = self.inner.settings.questions.iter().map(ToString::to_string).collect();
         let claims = self.inner.claims();
-        let holding = claims.iter().filter(|claim| claim.holds()).count();
+        let holding = claims.iter().filter(|claim| claim.verdict() == Verdict::Holds).count();
         format!("<Results: {}; {holding} of {} claims hold>", questions.join(", "), claims.len())
     }
 
@@ -106,7 +107,7 @@ impl PyResults {
 #[pyfunction]
 #[pyo3(signature = (
     questions=None, *, config=None, preset=None, data=None, max_grade=None, zero_based=None, features=None,
-    sessions=None, sizes=None, seeds=None, model=None, steps=None, patience=None, log=None, columns=None, folder=None,
+    sessions=None, sizes=None, seeds=None, model=None, standardise=None, steps=None, patience=None, log=None, columns=None, folder=None,
     progress=None
 ))]
 #[allow(clippy::too_many_arguments)]
@@ -123,6 +124,7 @@ pub fn run_experiment(
     sizes: Option<Vec<u64>>,
     seeds: Option<u64>,
     model: Option<&Bound<'_, PyAny>>,
+    standardise: Option<bool>,
     steps: Option<usize>,
     patience: Option<usize>,
     log: Option<&Bound<'_, PyAny>>,
@@ -131,7 +133,7 @@ pub fn run_experiment(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyResults> {
     let models = model.map(|model| texts(model, "model")).transpose()?.unwrap_or_default();
-    let models = models.iter().map(|text| text.parse()).collect::<truerank::Result<Vec<Architecture>>>();
+    let models = models.iter().map(|text| text.parse()).collect::<truerank::Result<Vec<ModelForm>>>();
     let asked = Asked {
         questions: questions.map(|questions| texts(questions, "questions")).transpose()?.unwrap_or_default(),
         config,
@@ -146,6 +148,7 @@ pub fn run_experiment(
         models: models.map_err(to_python)?,
         steps,
         patience,
+        standardise,
         log: log.map(|log| paths(log, "log")).transpose()?.unwrap_or_default(),
         columns: columns.unwrap_or_default().into_iter().collect(),
     };

@@ -9,6 +9,7 @@ use truerank::data::Preset;
 use truerank::experiment::{EmRelevance, Question, Settings, Source};
 use truerank::files::{AtomicFile, check_file};
 use truerank::network::Architecture;
+use truerank::ranker::ModelForm;
 
 use crate::output::{print, print_json};
 use crate::progress::Shown;
@@ -99,7 +100,7 @@ impl Demo {
         let mut settings = Settings {
             questions: vec![Question::Rq1],
             seeds: (self.seed..self.seed + self.seeds).collect(),
-            models: vec![self.model.clone()],
+            models: vec![ModelForm::Network(self.model.clone())],
             ..Settings::default()
         };
         (settings.data.preset, settings.data.seed) = (self.preset, self.seed);

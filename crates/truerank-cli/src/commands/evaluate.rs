@@ -49,14 +49,14 @@ pub struct Evaluate {
     #[arg(long, value_name = "MEASURE")]
     measure: Vec<Measure>,
 
-    /// What a query without relevant documents scores: 0 as in the paper, 1, or nothing (it is left out)
+    /// What a query without relevant documents scores: 0 as in the paper, 1 (by nDCG; by other measures 0), or nothing (it is left out)
     #[arg(long, value_enum, default_value_t = Empty::Zero)]
     empty: Empty,
 
     #[command(flatten)]
     clicks: ClickArguments,
 
-    /// With --json: the values of every query
+    /// With --json: the values of every query, and in the same order query_ids
     #[arg(long, requires = "json")]
     per_query: bool,
 
@@ -151,7 +151,7 @@ impl Evaluate {
     fn about_empty(&self, count: usize) -> String {
         let rule = match self.empty {
             Empty::Zero => "scored 0",
-            Empty::One => "scored 1",
+            Empty::One => "scored 1 by nDCG and 0 by other measures",
             Empty::Skip => "left out",
         };
         match count {

@@ -7,7 +7,7 @@ use anyhow::Result;
 use truerank::data::Preset;
 use truerank::experiment::{Asked, Settings};
 use truerank::log::split_mapping;
-use truerank::network::Architecture;
+use truerank::ranker::ModelForm;
 
 use crate::output::{print, print_json};
 use crate::progress::Shown;
@@ -69,13 +69,17 @@ pub struct Experiment {
     #[arg(long, value_name = "N", value_delimiter = ',')]
     sizes: Vec<u64>,
 
-    /// How often to run it all, each time with other users, clicks and initial weights [default: 3]
+    /// How often to run it all, each time with other users, clicks and initial weights; claims are tested from 3 on [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     seeds: Option<u64>,
 
-    /// linear, mlp or mlp:SIZE,SIZE,…; several times for several [default: mlp, and for rq2 and rq4 linear]
+    /// linear, mlp, mlp:SIZE,SIZE,… or linear-raw; several times for several [default: mlp, and for rq2 and rq4 linear]
     #[arg(long)]
-    model: Vec<Architecture>,
+    model: Vec<ModelForm>,
+
+    /// linear and mlp: bring features to one scale first, as in `truerank train`
+    #[arg(long)]
+    standardise: bool,
 
     /// Training steps at most, for each MLP [default: 1000, on fewer than 10,000 training queries 300]
     #[arg(long)]
@@ -143,6 +147,7 @@ impl Experiment {
             models: self.model.clone(),
             steps: self.steps,
             patience: self.patience,
+            standardise: self.standardise.then_some(true),
             log: self.log.clone(),
             columns,
         };

@@ -548,6 +548,7 @@ def run_experiment(
     sizes: Sequence[int] | None = None,
     seeds: int | None = None,
     model: str | Sequence[str] | None = None,
+    standardise: bool | None = None,
     steps: int | None = None,
     patience: int | None = None,
     log: _Path | Sequence[_Path] | None = None,

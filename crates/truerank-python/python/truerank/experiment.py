@@ -11,9 +11,11 @@ max_grade, zero_based, features
 sessions, sizes
     Sessions, where their number is not the question; numbers of sessions of rq2.
 seeds
-    How often to run it all, each time with other users, clicks and initial weights.
+    How often to run it all, each time with other users, clicks and initial weights; claims are tested from 3 on.
 model
-    ``linear``, ``mlp`` or ``mlp:SIZE,SIZE,…``, one or a list.
+    ``linear``, ``mlp``, ``mlp:SIZE,SIZE,…`` or ``linear-raw``, one or a list.
+standardise
+    True for networks that see features brought to one scale first.
 steps, patience
     Training steps at most for each MLP; checks without a better validation value before training stops.
 log, columns

@@ -19,7 +19,8 @@ pub enum EmptyQueries {
     /// 0, as in the paper's tables.
     #[default]
     Zero,
-    /// 1: no ranking could do better.
+    /// nDCG 1, since no ranking could do better than the best one; measures without such a norm score 0, since nothing relevant is
+    /// found.
     One,
     /// Nothing: the query is left out of means and tests.
     Skip,
@@ -126,7 +127,7 @@ impl Evaluator {
         match self.empty {
             _ if !measure.larger_is_better() => f64::NAN,
             EmptyQueries::Zero => 0.0,
-            EmptyQueries::One => 1.0,
+            EmptyQueries::One => f64::from(u8::from(matches!(measure, Measure::Ndcg(_)))),
             EmptyQueries::Skip => f64::NAN,
         }
     }
@@ -185,7 +186,8 @@ impl Evaluation {
             .collect()
     }
 
-    /// The mean of each measure for programs; with those of another, the difference, t and p; on request every value.
+    /// The mean of each measure for programs; with those of another, the difference, t and p; on request every value, in the order
+    /// of the queries of the data.
     pub fn to_json(&self, against: Option<&Evaluation>, per_query: bool) -> Result<Vec<Value>> {
         let compared = against.map(|other| self.compare(other)).transpose()?;
         let entry = |(m, what): (usize, &Measure)| {
@@ -198,6 +200,9 @@ impl Evaluation {
             }
             if per_query {
                 entry["per_query"] = json!(self.values[m]);
+                if let Some(other) = against {
+                    entry["against_per_query"] = json!(other.values[m]);
+                }
             }
             entry
         };
@@ -256,6 +261,7 @@ mod tests {
         assert_eq!(found[0].test, paired_t_test(&[1.0, 0.0], &[0.5, 0.0]));
         let json = good.to_json(Some(&bad), true).unwrap();
         assert_eq!((json[0]["against_mean"].as_f64(), json[0]["per_query"][0].as_f64()), (Some(0.25), Some(1.0)));
+        assert_eq!(json[0]["against_per_query"], json!([0.5, 0.0]));
         let other = Evaluator::default().evaluate(&two_queries(), &[0.0_f32; 5]).unwrap();
         assert!(good.compare(&other).unwrap_err().to_string().contains("different measures"));
     }
@@ -270,6 +276,13 @@ mod tests {
         assert_eq!(mean_with(EmptyQueries::Zero), (1.0 + 0.0) / 2.0);
         assert_eq!(mean_with(EmptyQueries::One), (1.0 + 1.0) / 2.0);
         assert_eq!(mean_with(EmptyQueries::Skip), 1.0);
+        // Only nDCG is measured against the best order of the query.
+        for text in ["ERR@5", "MRR", "MAP", "P@5"] {
+            let measure: Measure = text.parse().unwrap();
+            let of =
+                |empty| Evaluator::new(vec![measure]).empty_queries(empty).evaluate(&two_queries(), &scores).unwrap();
+            assert_eq!(of(EmptyQueries::One).values, of(EmptyQueries::Zero).values, "{text}");
+        }
     }
 
     #[test]

@@ -23,4 +23,4 @@ pub use evaluation::{Comparison, EmptyQueries, Evaluation, Evaluator};
 pub use leakage::{Leakage, leakage};
 pub use measure::Measure;
 pub use run::write_run;
-pub use significance::{Interval, TTest, mean_interval, paired_t_test};
+pub use significance::{DifferenceTest, FEWEST_RUNS, Interval, TTest, mean_interval, paired_t_test};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{Question, Settings};
 use crate::data::Preset;
-use crate::network::Architecture;
+use crate::ranker::ModelForm;
 use crate::{Error, Result};
 
 /// Options of an experiment; what is not given is as in `config`, or as by default.
@@ -31,11 +31,13 @@ pub struct Asked {
     /// How often to run it all.
     pub seeds: Option<u64>,
     /// Forms of rankers.
-    pub models: Vec<Architecture>,
+    pub models: Vec<ModelForm>,
     /// Training steps at most.
     pub steps: Option<usize>,
     /// Checks without a better validation value before training stops.
     pub patience: Option<usize>,
+    /// Whether networks see features that were brought to one scale first.
+    pub standardise: Option<bool>,
     /// The log of real users.
     pub log: Vec<PathBuf>,
     /// Its columns: field and name.
@@ -62,6 +64,7 @@ impl Asked {
         settings.sessions = self.sessions.or(settings.sessions);
         settings.training.steps = self.steps.or(settings.training.steps);
         set(&mut settings.training.patience, self.patience);
+        set(&mut settings.training.standardise, self.standardise);
         set(&mut settings.seeds, self.seeds.map(|count| (1..=count).collect()));
         set(&mut settings.rq2.sessions, some(&self.sizes));
         set(&mut settings.models, some(&self.models));

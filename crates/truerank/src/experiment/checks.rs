@@ -7,6 +7,7 @@ use super::{Question, Settings, Source, Store};
 use crate::data::{Dataset, Splits};
 use crate::files::Fingerprint;
 use crate::log::{self, Columns, ReadOptions};
+use crate::ranker::ModelForm;
 use crate::simulate::paper_etas;
 use crate::{Error, Result};
 
@@ -39,6 +40,11 @@ impl Settings {
     pub fn check(&self) -> Result<()> {
         self.check_lists()?;
         self.check_numbers()?;
+        if self.models.contains(&ModelForm::SvmRank) {
+            return refuse(
+                "models should learn from clicks, but svm-rank learns from grades only; choose linear, mlp or linear-raw",
+            );
+        }
         if !matches!(self.rq4.main, Source::Em { per_user: true, .. }) {
             return refuse(format!("rq4.main should be em or em-mlp, but is {}", self.rq4.main));
         }
@@ -141,6 +147,11 @@ fn distinct<T: PartialEq + Display>(name: &str, values: &[T], least: usize) -> R
     }
 }
 
+/// Text without labels has a grade of 0 everywhere.
+fn is_graded(data: &Dataset) -> bool {
+    data.grades().is_some_and(|grades| grades.iter().any(|&grade| grade > 0))
+}
+
 fn made_with(data: &Splits, log: Option<String>) -> MadeWith {
     let parts = [&data.train, &data.validation, &data.test];
     MadeWith {
@@ -152,5 +163,6 @@ fn made_with(data: &Splits, log: Option<String>) -> MadeWith {
         queries: parts.map(Dataset::query_count),
         documents: parts.map(Dataset::len),
         features: data.train.feature_count(),
+        graded: is_graded(&data.train),
     }
 }

@@ -1,10 +1,9 @@
 //! Small made-up results for tests.
 
-use super::run::Accuracy;
+use super::run::{Accuracy, JudgedOn};
 use super::{MeasureValues, Method, Outcome, Question, Results, Run, Settings, Source, WorldId};
 use crate::evaluate::Measure;
-use crate::network::Architecture;
-use crate::ranker::TrainingRecord;
+use crate::ranker::{ModelForm, TrainingRecord};
 
 /// An outcome that has the same values for each measure, and squared errors by training query.
 pub fn outcome(values: &[f64], errors: &[f64]) -> Outcome {
@@ -20,6 +19,7 @@ pub fn outcome(values: &[f64], errors: &[f64]) -> Outcome {
         accuracy,
         beta: None,
         left_out: Default::default(),
+        judged_on: JudgedOn::Test,
         record: TrainingRecord::default(),
     }
 }
@@ -30,14 +30,14 @@ pub fn results(methods: &[(Method, Vec<Outcome>)]) -> Results {
     let settings = Settings {
         questions: vec![Question::Rq1],
         seeds: seeds.clone(),
-        models: vec![Architecture::Linear],
+        models: vec![ModelForm::LINEAR],
         ..Settings::default()
     };
     let mut results = Results::new(settings.clone());
     for (method, outcomes) in methods {
         for (&seed, outcome) in seeds.iter().zip(outcomes) {
             let world = WorldId::Simulated { clusters: settings.clusters, sessions: settings.sessions(), seed };
-            results.add_run(&Run::new(world, *method, Source::Known, &Architecture::Linear), outcome.clone());
+            results.add_run(&Run::new(world, *method, Source::Known, &ModelForm::LINEAR), outcome.clone());
         }
     }
     results

@@ -2,7 +2,7 @@
 
 use super::Method;
 use crate::evaluate::Measure;
-use crate::network::Architecture;
+use crate::ranker::ModelForm;
 
 /// Clicks per position of the simulated log on Baidu-ULTR, which the paper says are close to those of its real log.
 pub const BAIDU_CLICK_RATES: [f64; 10] = [0.423, 0.158, 0.098, 0.075, 0.063, 0.053, 0.048, 0.044, 0.041, 0.039];
@@ -127,7 +127,7 @@ pub fn by_clusters(method: Method, clusters: usize) -> Option<f64> {
 }
 
 /// nDCG@5 with estimated examination; `cpbm` says whether it is CPBM's.
-pub fn with_estimated_examination(method: Method, cpbm: bool, model: &Architecture) -> Option<f64> {
+pub fn with_estimated_examination(method: Method, cpbm: bool, model: &ModelForm) -> Option<f64> {
     let [mlp, linear] = match method {
         Method::STRAIGHTFORWARD if cpbm => [0.6812, 0.6736],
         Method::Ideal => [0.7125, 0.7034],
@@ -139,8 +139,8 @@ pub fn with_estimated_examination(method: Method, cpbm: bool, model: &Architectu
         _ => return None,
     };
     match model {
-        Architecture::Linear => Some(linear),
-        _ if *model == Architecture::mlp() => Some(mlp),
+        _ if *model == ModelForm::LINEAR => Some(linear),
+        _ if *model == ModelForm::mlp() => Some(mlp),
         _ => None,
     }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use super::{Method, Run, Settings, Source, WorldId};
 use crate::named::find_named;
-use crate::network::Architecture;
+use crate::ranker::ModelForm;
 use crate::{Error, Result};
 
 /// A research question.
@@ -82,9 +82,10 @@ impl Settings {
         sessions <= MOST_DRAWN_SESSIONS
     }
 
-    /// Whether a method can learn from a simulated log of so many sessions: pairs of clicks need sessions one by one.
-    pub fn has_run(method: Method, sessions: u64) -> bool {
-        !matches!(method, Method::Pairs(_)) || Settings::draws_sessions(sessions)
+    /// Whether a ranker can learn by a method from a simulated log of so many sessions: pairs of clicks need sessions one by
+    /// one, and networks.
+    pub fn has_run(method: Method, sessions: u64, model: &ModelForm) -> bool {
+        model.learns_by(method) && (!matches!(method, Method::Pairs(_)) || Settings::draws_sessions(sessions))
     }
 }
 
@@ -107,22 +108,23 @@ impl Planner<'_> {
         self.settings.seeds.iter().map(move |&seed| self.world(clusters, sessions, seed))
     }
 
-    fn main_model(&self) -> &Architecture {
+    fn main_model(&self) -> &ModelForm {
         &self.settings.models[0]
     }
 
     fn main_table(&self) -> Vec<Run> {
-        let methods = || Method::ALL.into_iter().filter(|method| Settings::has_run(*method, self.settings.sessions()));
-        let of_world = |world| methods().map(move |method| Run::new(world, method, Source::Known, self.main_model()));
+        let (sessions, model) = (self.settings.sessions(), self.main_model());
+        let methods = || Method::ALL.into_iter().filter(|method| Settings::has_run(*method, sessions, model));
+        let of_world = |world| methods().map(move |method| Run::new(world, method, Source::Known, model));
         self.base_worlds().flat_map(of_world).collect()
     }
 
     /// The methods that learn from clicks, on a log of as many sessions as the main table's.
-    fn learned(&self) -> impl Iterator<Item = Method> {
+    fn learned<'m>(&self, model: &'m ModelForm) -> impl Iterator<Item = Method> + use<'m> {
         let sessions = self.settings.sessions();
         Method::ALL
             .into_iter()
-            .filter(move |method| method.learns_from_clicks() && Settings::has_run(*method, sessions))
+            .filter(move |method| method.learns_from_clicks() && Settings::has_run(*method, sessions, model))
     }
 
     /// Ideal does not depend on the number of sessions, and is trained once per seed.
@@ -137,10 +139,10 @@ impl Planner<'_> {
         for &sessions in &self.settings.rq2.sessions {
             for &seed in &self.settings.seeds {
                 let world = self.world(self.settings.clusters, sessions, seed);
-                let methods = self.settings.rq2.methods.iter().filter(|&&method| Settings::has_run(method, sessions));
-                for &method in methods {
+                for &method in &self.settings.rq2.methods {
+                    let can = |model: &&ModelForm| Settings::has_run(method, sessions, model);
                     let of_model = |model| Run::new(world, method, Source::Known, model);
-                    runs.extend(self.settings.models.iter().map(of_model));
+                    runs.extend(self.settings.models.iter().filter(can).map(of_model));
                 }
             }
         }
@@ -156,7 +158,8 @@ impl Planner<'_> {
         for &clusters in &self.settings.rq3.clusters {
             for &seed in &self.settings.seeds {
                 let world = self.world(clusters, self.settings.sessions(), seed);
-                runs.extend(self.learned().map(|method| Run::new(world, method, Source::Known, self.main_model())));
+                let model = self.main_model();
+                runs.extend(self.learned(model).map(|method| Run::new(world, method, Source::Known, model)));
             }
         }
         runs
@@ -166,7 +169,7 @@ impl Planner<'_> {
         let mut runs = self.ideal();
         for world in self.base_worlds() {
             for model in &self.settings.models {
-                runs.extend(self.learned().map(|method| Run::new(world, method, self.settings.rq4.main, model)));
+                runs.extend(self.learned(model).map(|method| Run::new(world, method, self.settings.rq4.main, model)));
                 runs.push(Run::new(world, Method::STRAIGHTFORWARD, Source::Cpbm, model));
                 let sources = [Source::Known].into_iter().chain(self.settings.rq4.sources.iter().copied());
                 runs.extend(sources.map(|source| Run::new(world, Method::USER_AWARE, source, model)));
@@ -176,12 +179,14 @@ impl Planner<'_> {
     }
 
     fn logged(&self) -> Vec<Run> {
-        let source = Source::EM;
-        let known = self.settings.real.is_simulated();
-        let possible = |method: &Method| method.learns_from_clicks() || known;
+        let (source, model) = (Source::EM, self.main_model());
+        // Rankers that learned from grades, and the lists as shown, are judged by grades.
+        let graded = self.settings.made_with.as_ref().is_some_and(|made| made.graded);
+        let known = self.settings.real.is_simulated() || graded;
+        let possible = |method: &Method| (method.learns_from_clicks() || known) && model.learns_by(*method);
         let of_seed = |&seed: &u64| {
             let methods = Method::ALL.into_iter().filter(possible);
-            methods.map(move |method| Run::new(WorldId::Logged, method, source, self.main_model()).seed(seed))
+            methods.map(move |method| Run::new(WorldId::Logged, method, source, model).seed(seed))
         };
         self.settings.real.seeds.iter().flat_map(of_seed).collect()
     }

@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Method, Source, text};
 use crate::evaluate::{Evaluation, Measure};
-use crate::network::Architecture;
-use crate::ranker::{TrainingRecord, Unmatched};
+use crate::ranker::{ModelForm, TrainingRecord, Unmatched};
 use crate::{Error, Result};
 
 /// Which log is learned from.
@@ -51,7 +50,7 @@ pub struct Run {
     pub source: Source,
     /// The form of the ranker.
     #[serde(with = "text::one")]
-    pub model: Architecture,
+    pub model: ModelForm,
     /// The seed of training.
     pub seed: u64,
 }
@@ -61,7 +60,7 @@ impl Run {
     ///
     /// What does not matter to a method is set to one value, so that equal runs are equal: a method without use for θ has
     /// known θ.
-    pub fn new(world: WorldId, method: Method, source: Source, model: &Architecture) -> Self {
+    pub fn new(world: WorldId, method: Method, source: Source, model: &ModelForm) -> Self {
         let seed = match world {
             WorldId::Simulated { seed, .. } => seed,
             WorldId::Logged => 1,
@@ -74,9 +73,11 @@ impl Run {
         Run { world, method, source, model: model.clone(), seed }
     }
 
-    /// The same with another seed of training.
+    /// The same with another seed of training, where that changes anything.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
+        if self.model.is_seeded(self.method) {
+            self.seed = seed;
+        }
         self
     }
 
@@ -95,7 +96,7 @@ impl Run {
 /// What a run achieves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The paper's measures for every test query.
+    /// The paper's measures for every query that judged it.
     pub measures: Vec<MeasureValues>,
     /// How close the estimated relevance is, where the method estimates it and the truth is known.
     pub accuracy: Option<Accuracy>,
@@ -104,6 +105,9 @@ pub struct Outcome {
     /// Queries of the log, and documents of other queries, that the data does not have.
     #[serde(default)]
     pub left_out: Unmatched,
+    /// Which queries judged it.
+    #[serde(default)]
+    pub judged_on: JudgedOn,
     /// How training went.
     pub record: TrainingRecord,
 }
@@ -114,8 +118,19 @@ pub struct MeasureValues {
     /// The measure.
     #[serde(with = "text::one")]
     pub measure: Measure,
-    /// Its value for each test query.
+    /// Its value for each query.
     pub values: Vec<f64>,
+}
+
+/// The queries that judge a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JudgedOn {
+    /// The test queries.
+    #[default]
+    Test,
+    /// Those training queries that the log has: the lists of a log that lacks test queries.
+    Training,
 }
 
 /// How close estimated relevance is to the truth.
@@ -130,19 +145,27 @@ pub struct Accuracy {
 }
 
 impl Outcome {
-    /// The values of `measure` for each test query.
+    /// The values of `measure` for each query.
     pub fn per_query(&self, measure: Measure) -> &[f64] {
         self.measures.iter().find(|m| m.measure == measure).map_or(&[], |m| m.values.as_slice())
     }
 
-    /// The mean of `measure` over test queries.
+    /// The mean of `measure` over queries.
     pub fn mean(&self, measure: Measure) -> f64 {
         crate::evaluate::mean(self.per_query(measure))
     }
 
-    pub(super) fn measures_of(evaluation: Evaluation) -> Vec<MeasureValues> {
+    /// What an evaluation found, and nothing else.
+    pub(super) fn of(evaluation: Evaluation, judged_on: JudgedOn) -> Self {
         let pairs = evaluation.measures.into_iter().zip(evaluation.values);
-        pairs.map(|(measure, values)| MeasureValues { measure, values }).collect()
+        Outcome {
+            measures: pairs.map(|(measure, values)| MeasureValues { measure, values }).collect(),
+            accuracy: None,
+            beta: None,
+            left_out: Unmatched::default(),
+            judged_on,
+            record: TrainingRecord::default(),
+        }
     }
 
     /// Checks what reading cannot: that each query has a value for each measure of the paper, and each is a number.

@@ -9,13 +9,14 @@ use super::{
     EmRelevance, Found, Method, NDCG5, Outcome, Results, Run, Settings, Source, Store, World, WorldFacts, WorldId,
     WorldOptions,
 };
-use crate::Result;
 use crate::data::Splits;
 use crate::network::Architecture;
 use crate::progress::Progress;
-use crate::ranker::Trainer;
+use crate::propensity::Propensities;
+use crate::ranker::{LinearRaw, ModelForm, Trainer};
 use crate::report::Format;
 use crate::simulate::{Simulation, paper_etas};
+use crate::{Error, Result};
 
 /// The paper's steps of an MLP.
 const STEPS: usize = 1000;
@@ -76,13 +77,14 @@ impl Settings {
         Simulation::new().sessions(sessions).etas(etas).click_noise(self.simulation.click_noise)
     }
 
-    /// How a run on so many training queries trains.
+    /// How a network trains on so many training queries.
     ///
-    /// A linear ranker's loss is convex and soon at its minimum: it is never stopped early, since few validation queries
-    /// would stop it by chance.
-    fn trainer(&self, run: &Run, queries: usize) -> Trainer {
-        let trainer = Trainer::new().architecture(run.model.clone()).seed(run.seed);
-        match run.model {
+    /// A linear ranker's loss is convex and soon at its minimum, so L-BFGS goes on to its tolerance whatever the validation
+    /// queries say. They choose in any case: of all iterations, the weights of the best one are kept.
+    fn trainer(&self, architecture: &Architecture, seed: u64, queries: usize) -> Trainer {
+        let trainer = Trainer::new().architecture(architecture.clone()).seed(seed);
+        let trainer = trainer.standardise(self.training.standardise);
+        match architecture {
             Architecture::Linear => trainer,
             Architecture::Mlp { .. } => trainer.steps(self.steps(queries)).patience(self.training.patience),
         }
@@ -201,8 +203,7 @@ impl Runner<'_> {
 
     fn train(&self, world: &World<'_>, run: &Run) -> Result<Outcome> {
         let propensities = self.results.examination(run.world, run.source).map(|found| &found.propensities);
-        let trainer = self.settings.trainer(run, world.counts().queries.len());
-        let outcome = world.run(run.method, propensities, &trainer, &self.steps)?;
+        let outcome = self.outcome(world, run, propensities)?;
         self.store.map_or(Ok(()), |store| store.keep_run(run, &outcome))?;
         self.steps.inner.advance(cost(run, self.settings, self.data))?;
         self.steps.inner.done(&format!("{}: nDCG@5 {:.4}", run.name(), outcome.mean(NDCG5)));
@@ -210,10 +211,23 @@ impl Runner<'_> {
     }
 }
 
+impl Runner<'_> {
+    fn outcome(&self, world: &World<'_>, run: &Run, propensities: Option<&Propensities>) -> Result<Outcome> {
+        match &run.model {
+            ModelForm::Network(architecture) => {
+                let trainer = self.settings.trainer(architecture, run.seed, world.counts().queries.len());
+                world.run(run.method, propensities, &trainer, &self.steps)
+            }
+            ModelForm::LinearRaw => world.run(run.method, propensities, &LinearRaw::new(), &self.steps),
+            ModelForm::SvmRank => Err(Error::parameter("svm-rank learns from grades only, so it has no run")),
+        }
+    }
+}
+
 /// Linear rankers train on about one and a half cores of two, so several at a time are faster; an MLP keeps all cores
 /// busy by itself. Measured on two cores: 1.76 and 2.0 times one core's speed.
 fn trains_on_one_core(run: &Run) -> bool {
-    run.model == Architecture::Linear || run.method == Method::Production
+    !matches!(run.model, ModelForm::Network(Architecture::Mlp { .. })) || run.method == Method::Production
 }
 
 /// What a world, a run and a source cost, in about tenths of a second on two cores: for the time left only.
@@ -225,18 +239,20 @@ const MLP_SPEED: f64 = 1e10;
 fn cost(run: &Run, settings: &Settings, data: &Splits) -> u64 {
     match (run.method, &run.model, run.world) {
         (Method::Production, ..) => 1,
-        (_, Architecture::Linear, _) => 4,
-        (_, _, WorldId::Simulated { .. }) => {
+        (_, ModelForm::Network(mlp @ Architecture::Mlp { .. }), WorldId::Simulated { .. }) => {
             let sizes = (data.train.query_count(), data.train.feature_count(), data.validation.len());
-            mlp_cost(run, settings, sizes)
+            mlp_cost(mlp, settings, sizes)
         }
-        (_, _, WorldId::Logged) => mlp_cost(run, settings, (settings.real.queries, settings.real.features, 0)),
+        (_, ModelForm::Network(mlp @ Architecture::Mlp { .. }), WorldId::Logged) => {
+            mlp_cost(mlp, settings, (settings.real.queries, settings.real.features, 0))
+        }
+        _ => 4,
     }
 }
 
 /// A step goes through a batch forward and backward, a check through the validation documents forward.
-fn mlp_cost(run: &Run, settings: &Settings, (queries, features, validated): (usize, usize, usize)) -> u64 {
-    let layers = run.model.layers(features).unwrap_or_default();
+fn mlp_cost(mlp: &Architecture, settings: &Settings, (queries, features, validated): (usize, usize, usize)) -> u64 {
+    let layers = mlp.layers(features).unwrap_or_default();
     let weights: usize = layers.iter().map(|layer| layer.inputs * layer.outputs).sum();
     let rows = BATCH_ROWS * 6.0 + validated as f64 / STEPS_PER_CHECK * 2.0;
     (settings.steps(queries) as f64 * rows * weights as f64 / MLP_SPEED).ceil() as u64

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{EmRelevance, Method, Question, Source, WorldOptions, text};
 use crate::data::{Generator, Preset, ReadOptions, Splits, read_splits};
 use crate::files::read_text;
-use crate::network::Architecture;
+use crate::ranker::ModelForm;
 use crate::{Error, Result};
 
 /// An experiment: which questions, on which data, how often, how large.
@@ -25,9 +25,9 @@ pub struct Settings {
     pub sessions: Option<u64>,
     /// Kinds of users, where their number is not the question: 5, 10 or 20. Default: 10.
     pub clusters: usize,
-    /// Forms of rankers: rq2 and rq4 use all, the others the first. Default: mlp, linear.
+    /// Forms of rankers, all that learn from clicks: rq2 and rq4 use all, the others the first. Default: mlp, linear.
     #[serde(with = "text::many")]
-    pub models: Vec<Architecture>,
+    pub models: Vec<ModelForm>,
     /// Where documents come from.
     pub data: DataSettings,
     /// How clicks are simulated.
@@ -69,6 +69,9 @@ pub struct MadeWith {
     pub documents: [usize; 3],
     /// The features of a document.
     pub features: usize,
+    /// Whether the training documents have grades.
+    #[serde(default)]
+    pub graded: bool,
 }
 
 /// Where documents come from: a preset of the generator, or a folder.
@@ -114,6 +117,8 @@ pub struct TrainingSettings {
     pub steps: Option<usize>,
     /// Checks of an MLP, one every 10 steps, without a better validation value before training stops. Default: 10.
     pub patience: usize,
+    /// Networks see features that were brought to one scale first. Default: false, as in the paper.
+    pub standardise: bool,
 }
 
 /// The learning curves of rq2.
@@ -176,7 +181,7 @@ impl Default for Settings {
             seeds: vec![1, 2, 3],
             sessions: None,
             clusters: 10,
-            models: vec![Architecture::mlp(), Architecture::Linear],
+            models: vec![ModelForm::mlp(), ModelForm::LINEAR],
             data: DataSettings::default(),
             simulation: SimulationSettings::default(),
             training: TrainingSettings::default(),
@@ -204,7 +209,7 @@ impl Default for SimulationSettings {
 
 impl Default for TrainingSettings {
     fn default() -> Self {
-        TrainingSettings { steps: None, patience: 10 }
+        TrainingSettings { steps: None, patience: 10, standardise: false }
     }
 }
 
@@ -354,7 +359,7 @@ mod tests {
             settings.for_data(&tiny()).unwrap_err().to_string()
         };
         assert!(refused(&|s| s.seeds = vec![1, 2, 1]).contains("seeds should name each once, but 1 is there twice"));
-        assert!(refused(&|s| s.models = vec!["mlp".parse().unwrap(), Architecture::mlp()]).contains("models"));
+        assert!(refused(&|s| s.models = vec!["mlp".parse().unwrap(), ModelForm::mlp()]).contains("models"));
         assert!(refused(&|s| s.data.max_grade = 1).contains("generated grades go to 4"));
         assert!(refused(&|s| s.simulation.length = 0).contains("length should be at least 1, but is 0"));
         assert!(refused(&|s| s.simulation.click_noise = 1.0).contains("click-noise"));

@@ -1,18 +1,40 @@
 //! From a world, a method and θ to a trained ranker and what it achieves.
 
-use super::run::Accuracy;
+use super::as_shown::{self, AsShown};
+use super::run::{Accuracy, JudgedOn};
 use super::world::{Truth, World};
 use super::{Method, NDCG5, Outcome};
 use crate::evaluate::{Evaluator, Measure};
 use crate::progress::Progress;
 use crate::propensity::Propensities;
-use crate::ranker::{Ranker, Targets, Trainer, TrainingLists, TrainingPairs, Unmatched};
+use crate::ranker::{LinearRaw, Ranker, Targets, Trainer, TrainingLists, TrainingPairs, Unmatched};
 use crate::relevance::{Relevance, estimate, pair_weights};
 use crate::{Error, Result};
 
+/// What trains the ranker of a run.
+#[derive(Debug, Clone, Copy)]
+pub enum Learner<'a> {
+    /// A linear ranker on layer-normalised features, or an MLP.
+    Network(&'a Trainer),
+    /// A weight for each raw feature.
+    LinearRaw(&'a LinearRaw),
+}
+
+impl<'a> From<&'a Trainer> for Learner<'a> {
+    fn from(trainer: &'a Trainer) -> Self {
+        Learner::Network(trainer)
+    }
+}
+
+impl<'a> From<&'a LinearRaw> for Learner<'a> {
+    fn from(trainer: &'a LinearRaw) -> Self {
+        Learner::LinearRaw(trainer)
+    }
+}
+
 pub(super) struct Training<'a> {
     pub world: &'a World<'a>,
-    pub trainer: &'a Trainer,
+    pub learner: Learner<'a>,
     pub progress: &'a dyn Progress,
 }
 
@@ -23,13 +45,12 @@ impl Training<'_> {
             || propensities.ok_or_else(|| Error::parameter(format!("{method} needs examination probabilities")));
         let (mut accuracy, mut beta, mut left_out) = (None, None, Unmatched::default());
         let ranker = match method {
-            Method::Production => {
-                self.world.production.as_ref().map(|(ranker, _)| ranker.clone()).ok_or_else(|| {
-                    Error::parameter("who ranked the lists of this log is not known, so it has no production row")
-                })?
-            }
+            Method::Production => match &self.world.production {
+                Some((ranker, _)) => ranker.clone(),
+                None => return self.as_shown(),
+            },
             Method::Ideal => {
-                let shown = self.shown()?;
+                let shown = self.shown();
                 self.train((&TrainingLists::from_grades(train, self.world.max_grade, Some(&shown))?).into())?
             }
             Method::Pairs(ratio) => {
@@ -51,7 +72,15 @@ impl Training<'_> {
         };
         let test = &self.world.data.test;
         let evaluation = self.evaluator(Measure::paper()).evaluate(test, &ranker.score(test)?)?;
-        Ok(Outcome { measures: Outcome::measures_of(evaluation), accuracy, beta, left_out, record: ranker.record })
+        let outcome = Outcome::of(evaluation, JudgedOn::Test);
+        Ok(Outcome { accuracy, beta, left_out, record: ranker.record, ..outcome })
+    }
+
+    /// The lists of a log as they were shown: all that is known of who ranked them.
+    fn as_shown(&self) -> Result<Outcome> {
+        let evaluator = self.evaluator(Measure::paper());
+        let (evaluation, judged_on) = as_shown::judge(&self.world.counts, self.world.data, &evaluator)?;
+        Ok(Outcome::of(evaluation, judged_on))
     }
 
     /// θ = 1, for the estimator that corrects nothing.
@@ -61,18 +90,25 @@ impl Training<'_> {
     }
 
     /// The rows of shown documents, by query.
-    fn shown(&self) -> Result<Vec<Vec<u32>>> {
-        let (_, lists) = self
-            .world
-            .production
-            .as_ref()
-            .ok_or_else(|| Error::parameter("the grades behind this log are not known, so it has no ideal row"))?;
-        Ok((0..lists.query_count()).map(|query| lists.of(query).to_vec()).collect())
+    fn shown(&self) -> Vec<Vec<u32>> {
+        match &self.world.production {
+            Some((_, lists)) => (0..lists.query_count()).map(|query| lists.of(query).to_vec()).collect(),
+            None => AsShown::new(&self.world.counts, &self.world.data.train).rows(),
+        }
     }
 
     fn train(&self, targets: Targets<'_>) -> Result<Ranker> {
         let validation = self.evaluator(vec![NDCG5]).validation(&self.world.data.validation)?;
-        self.trainer.fit(&self.world.data.train, targets, Some(&validation), self.progress)
+        let train = &self.world.data.train;
+        match (self.learner, targets) {
+            (Learner::Network(trainer), targets) => trainer.fit(train, targets, Some(&validation), self.progress),
+            (Learner::LinearRaw(trainer), Targets::Lists(lists)) => {
+                trainer.fit(train, lists, Some(&validation), self.progress)
+            }
+            (Learner::LinearRaw(_), Targets::Pairs(_)) => Err(Error::parameter(
+                "linear-raw learns from relevance weights, but these are pairs; choose linear or mlp",
+            )),
+        }
     }
 
     fn evaluator(&self, measures: Vec<Measure>) -> Evaluator {

@@ -1,11 +1,11 @@
 //! A log to learn from and what is known about it: from data and settings to counts, shown lists and the truth.
 
-use super::{Method, Outcome, production_ranker};
+use super::{Learner, Method, Outcome, production_ranker};
 use crate::counts::{CountOptions, Counts, count_log};
 use crate::data::Splits;
 use crate::progress::Progress;
 use crate::propensity::Propensities;
-use crate::ranker::{Ranker, Trainer};
+use crate::ranker::Ranker;
 use crate::simulate::{ShownLists, Simulation, Simulator};
 use crate::{Error, Result};
 
@@ -73,7 +73,7 @@ impl<'a> World<'a> {
         Ok(World { data, counts, max_grade, production, truth })
     }
 
-    /// A log of real users: who ranked its lists, and the truth, are not known.
+    /// A log of real users: who ranked its lists, and the truth, are not known; the lists themselves are.
     pub fn logged(data: &'a Splits, counts: Counts, max_grade: u8) -> Self {
         World { data, counts, max_grade, production: None, truth: None }
     }
@@ -89,14 +89,14 @@ impl<'a> World<'a> {
     }
 
     /// Trains by a method and evaluates on the test queries. `propensities` are for methods that use them.
-    pub fn run(
-        &self,
+    pub fn run<'l>(
+        &'l self,
         method: Method,
         propensities: Option<&Propensities>,
-        trainer: &Trainer,
-        progress: &dyn Progress,
+        learner: impl Into<Learner<'l>>,
+        progress: &'l dyn Progress,
     ) -> Result<Outcome> {
-        super::training::Training { world: self, trainer, progress }.run(method, propensities)
+        super::training::Training { world: self, learner: learner.into(), progress }.run(method, propensities)
     }
 
     pub(super) fn require_truth(&self, purpose: &str) -> Result<&Truth> {

@@ -1,8 +1,8 @@
 //! rq3: fewer and more kinds of users.
 
-use super::parts::{MARKS, THEIRS, comparisons, has_paper, interval_cell, method_row, paper_cell};
+use super::parts::{THEIRS, comparisons, has_paper, interval_cell, marks, method_row, paper_cell};
 use crate::experiment::{Claim, LogKind, Method, NDCG5, Results, Source, paper};
-use crate::network::Architecture;
+use crate::ranker::ModelForm;
 use crate::report::{Best, Block, Cell, Column, Format, Row, Section, Table};
 
 pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
@@ -18,13 +18,13 @@ pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
     })
 }
 
-fn table(results: &Results, model: &Architecture) -> Option<Table> {
+fn table(results: &Results, model: &ModelForm) -> Option<Table> {
     let numbers = &results.settings.rq3.clusters;
     let rows: Vec<Row> = Method::ALL.into_iter().filter_map(|method| row(results, model, method)).collect();
     let name = |number: &usize| format!("{number} clusters");
     let mut columns: Vec<Column> =
         numbers.iter().map(|number| Column::new(name(number), Format::Measure).best(Best::Largest)).collect();
-    let mut notes = vec![MARKS.to_string()];
+    let mut notes = vec![marks(results.settings.seeds.len())];
     if has_paper(model) {
         columns.extend(numbers.iter().map(|number| Column::new(name(number), Format::Measure).paper()));
         notes.push(THEIRS.to_string());
@@ -33,7 +33,7 @@ fn table(results: &Results, model: &Architecture) -> Option<Table> {
     (!rows.is_empty()).then(|| Table { name: "rq3".into(), caption, label: "method".into(), columns, rows, notes })
 }
 
-fn row(results: &Results, model: &Architecture, method: Method) -> Option<Row> {
+fn row(results: &Results, model: &ModelForm, method: Method) -> Option<Row> {
     let of = |method: Method, clusters: usize| {
         // Grades and the production ranker do not depend on users.
         let clusters = if method.learns_from_clicks() { clusters } else { results.settings.clusters };

@@ -1,8 +1,8 @@
 //! rq2: learning curves over sessions.
 
-use super::parts::{MARKS, band, comparisons, main_group, measure_cell, method_row, style};
+use super::parts::{band, comparisons, main_group, marks, measure_cell, method_row, style};
 use crate::experiment::{Claim, Method, NDCG5, Results};
-use crate::network::Architecture;
+use crate::ranker::ModelForm;
 use crate::report::{Axis, Best, Block, Cell, Chart, Column, Figure, Format, Lines, Point, Section, Series, Table};
 
 pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
@@ -31,11 +31,11 @@ pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
 }
 
 /// A file name's part.
-fn slug(model: &Architecture) -> String {
+fn slug(model: &ModelForm) -> String {
     model.name().to_lowercase().replace([':', ','], "-")
 }
 
-fn figure(results: &Results, model: &Architecture) -> Option<Figure> {
+fn figure(results: &Results, model: &ModelForm) -> Option<Figure> {
     let sizes = &results.settings.rq2.sessions;
     let curve = |&method: &Method| {
         let point = |&sessions: &u64| {
@@ -66,7 +66,7 @@ fn figure(results: &Results, model: &Architecture) -> Option<Figure> {
     Some(Figure { name: format!("rq2-{}", slug(model)), caption, chart: Chart::Lines(lines) })
 }
 
-fn table(results: &Results, model: &Architecture) -> Option<Table> {
+fn table(results: &Results, model: &ModelForm) -> Option<Table> {
     let sizes = &results.settings.rq2.sessions;
     let row = |method: Method| {
         let cell = |&sessions: &u64| {
@@ -91,6 +91,6 @@ fn table(results: &Results, model: &Architecture) -> Option<Table> {
         label: "method".into(),
         columns: sizes.iter().map(column).collect(),
         rows,
-        notes: vec![MARKS.into(), "Intervals over seeds are the bands of the figure.".into()],
+        notes: vec![marks(results.settings.seeds.len()), "Intervals over seeds are the bands of the figure.".into()],
     })
 }

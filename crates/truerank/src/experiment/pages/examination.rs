@@ -1,12 +1,13 @@
 //! rq4: examination estimated from clicks.
 
 use super::parts::{
-    MARKS, THEIRS, comparisons, interval_cell, main_group, main_worlds, method_row, paper_cell, user_curves,
+    THEIRS, comparisons, interval_cell, main_group, main_worlds, marks, marks_against, method_row, paper_cell,
+    user_curves,
 };
 use crate::evaluate::mean;
 use crate::experiment::{Claim, Group, Method, NDCG5, Results, Source, paper};
 use crate::figures::examination_figure;
-use crate::network::Architecture;
+use crate::ranker::ModelForm;
 use crate::report::{Best, Block, Cell, Column, Figure, Format, Row, Section, Style, Table};
 
 pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
@@ -42,9 +43,9 @@ fn entries(results: &Results) -> Vec<Entry> {
 
 fn methods_table(results: &Results) -> Option<Table> {
     let models = &results.settings.models;
-    let of = |method, source, model: &Architecture| results.on(results.main_log(), method, source, model);
+    let of = |method, source, model: &ModelForm| results.on(results.main_log(), method, source, model);
     let row = |entry: Entry| {
-        let cell = |model: &Architecture| {
+        let cell = |model: &ModelForm| {
             let aware = of(Method::USER_AWARE, results.settings.rq4.main, model)?;
             let reference = (entry.method != Method::USER_AWARE).then_some(&aware);
             Some(interval_cell(&of(entry.method, entry.source, model)?, NDCG5, reference))
@@ -64,7 +65,7 @@ fn methods_table(results: &Results) -> Option<Table> {
         columns: ours.chain(theirs).collect(),
         rows,
         notes: vec![
-            MARKS.into(),
+            marks(results.settings.seeds.len()),
             "ips-pbm, prs and prs-by-score use standard Regression-EM, the others the personalized one; cpbm corrects each click by its \
              own user with examination from a second log, in which half of the lists were shuffled."
                 .into(),
@@ -80,14 +81,14 @@ fn sources_table(results: &Results) -> Option<Table> {
     let main = settings.rq4.main;
     let mut sources = vec![Source::Known, main.of_population(), main];
     sources.extend(settings.rq4.sources.iter().filter(|source| !sources.contains(source)).copied().collect::<Vec<_>>());
-    let of = |source, model: &Architecture| results.on(results.main_log(), Method::USER_AWARE, source, model);
+    let of = |source, model: &ModelForm| results.on(results.main_log(), Method::USER_AWARE, source, model);
     let row = |source: Source| {
         let errors = errors(results, source);
         let error = |value: Option<f64>| value.map_or_else(Cell::empty, Cell::value);
         let mut cells =
             vec![error(errors.as_ref().map(|e| e.population)), error(errors.as_ref().and_then(|e| e.users))];
-        let nothing_estimated = |model: &Architecture| main_group(results, Method::USER_AWARE, model);
-        let cell = |model: &Architecture| {
+        let nothing_estimated = |model: &ModelForm| main_group(results, Method::USER_AWARE, model);
+        let cell = |model: &ModelForm| {
             let known: Option<Group<'_>> = nothing_estimated(model).filter(|_| source != Source::Known);
             Some(interval_cell(&of(source, model)?, NDCG5, known.as_ref()))
         };
@@ -103,7 +104,7 @@ fn sources_table(results: &Results) -> Option<Table> {
         Column::new("error, users", Format::Percent).best(Best::Smallest),
     ];
     let of_model =
-        |model: &Architecture| Column::new(format!("nDCG@5, {}", model.name()), Format::Measure).best(Best::Largest);
+        |model: &ModelForm| Column::new(format!("nDCG@5, {}", model.name()), Format::Measure).best(Best::Largest);
     columns.extend(models.iter().map(of_model));
     (rows.len() > 1).then(|| Table {
         name: "rq4-sources".into(),
@@ -116,7 +117,7 @@ fn sources_table(results: &Results) -> Option<Table> {
             "Errors are mean relative errors over positions past the first, and over users and positions with at least \
              1,000 expected examinations; means over seeds."
                 .into(),
-            "+ and − : significantly better or worse than with the true examination.".into(),
+            marks_against("with the true examination", results.settings.seeds.len()),
         ],
     })
 }

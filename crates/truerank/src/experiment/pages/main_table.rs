@@ -1,7 +1,7 @@
 //! rq1: the main table, and what stands behind it.
 
 use super::parts::{
-    MARKS, comparison, comparisons, dot, has_paper, main_group, main_worlds, measure_cell, method_row, mse_cell,
+    comparison, comparisons, dot, has_paper, main_group, main_worlds, marks, measure_cell, method_row, mse_cell,
     paper_cell, user_curves,
 };
 use crate::data::Preset;
@@ -10,7 +10,7 @@ use crate::experiment::group::average;
 use crate::experiment::paper::{self, PaperData};
 use crate::experiment::{Claim, Group, Method, NDCG5, Results, Source};
 use crate::figures::examination_figure;
-use crate::network::Architecture;
+use crate::ranker::ModelForm;
 use crate::report::{
     Answer, Axis, Best, Block, Cell, Chart, Column, Dot, Dots, Figure, Format, HeatMap, Lines, Point, Section, Series,
     Stacked, Style, Table,
@@ -46,20 +46,18 @@ pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
     Some(section)
 }
 
-/// What nDCG@5 says of each claim, and on how many measures it holds.
-fn answers(results: &Results, model: &Architecture, aware: &Group<'_>, claims: &[&Claim]) -> Vec<Answer> {
+/// On how many measures each claim is shown, and what nDCG@5 says.
+fn answers(results: &Results, model: &ModelForm, aware: &Group<'_>, claims: &[&Claim]) -> Vec<Answer> {
     let of_claim = |claim: &&Claim| {
         let Some(baseline) = claim.against else { return Some(super::claims::answer(claim)) };
-        let held = claim.parts.iter().filter(|part| part.holds).count();
-        let sentence = comparison(aware, &main_group(results, baseline, model)?, baseline)?;
-        let text = format!("{sentence}; surely on {held} of {} measures.", claim.parts.len());
-        Some(Answer { verdict: Some(claim.verdict()), text })
+        let text = comparison(claim, aware, &main_group(results, baseline, model)?, baseline)?;
+        Some(Answer { verdict: None, text })
     };
     claims.iter().filter_map(of_claim).collect()
 }
 
 /// nDCG@5 of every method with its interval over seeds.
-fn intervals(results: &Results, model: &Architecture) -> Option<Figure> {
+fn intervals(results: &Results, model: &ModelForm) -> Option<Figure> {
     // prs is far off, and would squeeze the others together.
     let methods = Method::ALL.into_iter().filter(|method| *method != Method::PRS);
     let dots: Vec<Dot> = methods.filter_map(|method| Some(dot(method, &main_group(results, method, model)?))).collect();
@@ -76,15 +74,17 @@ fn paper_data(results: &Results) -> PaperData {
     }
 }
 
-fn measures_table(results: &Results, model: &Architecture, aware: &Group<'_>) -> Table {
+fn measures_table(results: &Results, model: &ModelForm, aware: &Group<'_>) -> Table {
     let data = paper_data(results);
     let mut columns: Vec<Column> = Measure::paper()
         .into_iter()
         .map(|measure| Column::new(measure.to_string(), Format::Measure).best(Best::Largest))
         .collect();
     columns.push(Column::new("MSE", Format::Measure).best(Best::Smallest));
-    let mut notes =
-        vec![MARKS.to_string(), "MSE: mean squared error of estimated relevance over shown documents.".to_string()];
+    let mut notes = vec![
+        marks(results.settings.seeds.len()),
+        "MSE: mean squared error of estimated relevance over shown documents.".to_string(),
+    ];
     if let Some(beta) = main_group(results, Method::SMOOTHED, model).and_then(|smoothed| smoothed.beta()) {
         notes.push(format!("The log chose β = {} for user-aware-smoothed, on average.", Format::Number.print(beta)));
     }
@@ -148,7 +148,7 @@ fn paper_table(data: PaperData) -> Table {
 }
 
 /// For how many test queries user-aware is better, equal, worse.
-fn wins(results: &Results, model: &Architecture, aware: &Group<'_>) -> Option<Figure> {
+fn wins(results: &Results, model: &ModelForm, aware: &Group<'_>) -> Option<Figure> {
     let values = aware.per_query(NDCG5);
     let row = |method: Method| {
         let other = main_group(results, method, model)?.per_query(NDCG5);
@@ -171,7 +171,7 @@ fn wins(results: &Results, model: &Architecture, aware: &Group<'_>) -> Option<Fi
     })
 }
 
-fn confusions(results: &Results, model: &Architecture) -> Vec<Figure> {
+fn confusions(results: &Results, model: &ModelForm) -> Vec<Figure> {
     let figure = |method: Method| {
         let matrix = main_group(results, method, model)?.confusion()?;
         let grades: Vec<String> = (0..matrix.len()).map(|grade| grade.to_string()).collect();

@@ -8,9 +8,11 @@ mod main_table;
 mod parts;
 mod real;
 
+pub(super) use claims::CLAIMS;
+
 use super::runner::count_of;
 use super::{Claim, Question, Results};
-use crate::network::Architecture;
+use crate::ranker::ModelForm;
 use crate::report::{Format, Report, Section};
 
 impl Results {
@@ -20,7 +22,7 @@ impl Results {
         let mut sections: Vec<Section> = claims::section(&claims).into_iter().collect();
         sections.extend(self.settings.questions.iter().filter_map(|question| self.section(*question, &claims)));
         let title = "Learning to rank from the clicks of different people".into();
-        Report { title, lead: self.lead(&claims), facts: self.facts(), sections }
+        Report { title, lead: self.lead(), facts: self.facts(), sections }
     }
 
     fn section(&self, question: Question, claims: &[Claim]) -> Option<Section> {
@@ -34,18 +36,13 @@ impl Results {
         }
     }
 
-    fn lead(&self, claims: &[Claim]) -> String {
-        let of_the_paper: Vec<&Claim> = claims.iter().filter(|claim| claim.of_the_paper).collect();
-        let mut lead = format!(
+    fn lead(&self) -> String {
+        let lead = format!(
             "Clicks say what people looked at and liked; people differ in what they search for and in how far down they \
              look. This page reruns the experiments of the paper \u{201c}Addressing Personalized Bias for Unbiased Learning \
              to Rank\u{201d} on {}.",
             self.data_name()
         );
-        if !of_the_paper.is_empty() {
-            let holding = of_the_paper.iter().filter(|claim| claim.holds()).count();
-            lead += &format!(" {holding} of {} claims of the paper hold here.", of_the_paper.len());
-        }
         match self.missing().len() {
             0 => lead,
             missing => {
@@ -66,7 +63,7 @@ impl Results {
         if self.settings.questions.iter().any(|question| *question != Question::Real) {
             facts = self.simulation_facts();
         }
-        let models = self.settings.models.iter().map(Architecture::to_string).collect::<Vec<_>>();
+        let models = self.settings.models.iter().map(ModelForm::to_string).collect::<Vec<_>>();
         facts.push(("Rankers".into(), models.join("; ")));
         if let Some(made) = &self.settings.made_with {
             facts.push(("Made with".into(), format!("truerank {}, data {}", made.truerank, made.data)));

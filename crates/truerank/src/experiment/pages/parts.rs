@@ -1,16 +1,33 @@
 //! Pieces that several sections are made of.
 
-use crate::evaluate::{Interval, Measure};
+use crate::evaluate::{FEWEST_RUNS, Interval, Measure};
 use crate::experiment::group::SIGNIFICANCE;
-use crate::experiment::{Claim, Group, Method, NDCG5, Results, Source, WorldId};
+use crate::experiment::{Claim, Compared, Group, Method, NDCG5, Part, Results, Source, WorldId};
 use crate::figures::population_curve;
-use crate::network::Architecture;
 use crate::propensity::Propensities;
+use crate::ranker::ModelForm;
 use crate::report::{Block, Cell, Column, Dot, Format, Mark, Row, Style, Table, Verdict};
 
-/// What stands under tables with marks.
-pub const MARKS: &str = "+ and − : significantly better or worse than user-aware (paired t-test over test queries, \
-                         values averaged over seeds, p < .05).";
+use super::claims::{difference_cell, signed};
+
+/// What stands under tables with marks, of runs with so many seeds.
+pub fn marks(seeds: usize) -> String {
+    marks_against("user-aware", seeds)
+}
+
+/// The same of marks against something else.
+pub fn marks_against(what: &str, seeds: usize) -> String {
+    match seeds < FEWEST_RUNS {
+        true => format!(
+            "+ and − : these rankers are significantly better or worse than {what} on queries like these (paired t-test over \
+             test queries, p < .05); fewer than {FEWEST_RUNS} seeds cannot tell what other logs and initial weights would give."
+        ),
+        false => format!(
+            "+ and − : significantly better or worse than {what} (p < .05, tested over seeds and test queries together; \
+             squared errors over logs)."
+        ),
+    }
+}
 
 /// What stands under tables with the paper's numbers.
 pub const THEIRS: &str = "Columns headed \u{201c}paper\u{201d} are the paper's own numbers, measured on other data \
@@ -19,10 +36,7 @@ pub const THEIRS: &str = "Columns headed \u{201c}paper\u{201d} are the paper's o
 /// A measure of a group, marked against the reference.
 pub fn measure_cell(group: &Group<'_>, measure: Measure, reference: Option<&Group<'_>>) -> Cell {
     let test = reference.and_then(|reference| group.test(reference, measure));
-    let mark = test
-        .filter(|test| test.p < SIGNIFICANCE)
-        .map(|test| if (test.difference > 0.0) == measure.larger_is_better() { Mark::Better } else { Mark::Worse });
-    Cell::value(group.mean(measure)).mark(mark)
+    Cell::value(group.mean(measure)).mark(test.and_then(|found| mark(found, measure.larger_is_better())))
 }
 
 /// The same with its interval over seeds.
@@ -34,13 +48,19 @@ pub fn interval_cell(group: &Group<'_>, measure: Measure, reference: Option<&Gro
 /// The squared error of estimated relevance, marked against the reference.
 pub fn mse_cell(group: &Group<'_>, reference: Option<&Group<'_>>) -> Cell {
     let Some(mse) = group.mse() else { return Cell::empty() };
-    let test = reference.and_then(|reference| group.test_mse(reference)).filter(|test| test.p < SIGNIFICANCE);
-    Cell::value(mse).mark(test.map(|test| if test.difference < 0.0 { Mark::Better } else { Mark::Worse }))
+    let test = reference.and_then(|reference| group.test_mse(reference));
+    Cell::value(mse).mark(test.and_then(|found| mark(found, false)))
+}
+
+/// The mark of a difference that is more than chance.
+fn mark(Compared { test, .. }: Compared, larger_is_better: bool) -> Option<Mark> {
+    let better = (test.difference > 0.0) == larger_is_better;
+    (test.p() < SIGNIFICANCE).then_some(if better { Mark::Better } else { Mark::Worse })
 }
 
 /// Whether the paper has numbers for such rankers in rq1 and rq3.
-pub fn has_paper(model: &Architecture) -> bool {
-    *model == Architecture::mlp()
+pub fn has_paper(model: &ModelForm) -> bool {
+    *model == ModelForm::mlp()
 }
 
 /// A number of the paper, or nothing.
@@ -73,42 +93,41 @@ pub fn dot(method: Method, group: &Group<'_>) -> Dot {
     Dot { name: method.to_string(), value: group.mean(NDCG5), band: band(group.interval(NDCG5)), style: style(method) }
 }
 
-/// `user-aware beats ips-pbm by .0087 nDCG@5 (.7075 against .6988, p < .001)`.
-pub fn comparison(aware: &Group<'_>, other: &Group<'_>, name: Method) -> Option<String> {
-    let test = aware.test(other, NDCG5)?;
-    let verb = match (test.difference > 0.0, test.p < SIGNIFICANCE) {
-        (true, true) => "beats",
-        (true, false) => "is ahead of",
-        (false, true) => "loses to",
-        (false, false) => "is behind",
-    };
+/// `user-aware beats ips-pbm on 6 of 8 measures, not on all; nDCG@5 .7075 against .6988 (+.0087 ±.0031).`
+pub fn comparison(claim: &Claim, aware: &Group<'_>, other: &Group<'_>, name: Method) -> Option<String> {
+    let test = aware.test(other, NDCG5)?.test;
     Some(format!(
-        "user-aware {verb} {name} by {} nDCG@5 ({} against {}, {})",
-        Format::Measure.print(test.difference.abs()),
+        "{}; nDCG@5 {} against {} ({}).",
+        extent(claim, name),
         Format::Measure.print(aware.mean(NDCG5)),
         Format::Measure.print(other.mean(NDCG5)),
-        p_text(test.p)
+        signed(test.difference, test.half_width())
     ))
 }
 
-/// `p < .001` or `p = .023`.
-pub fn p_text(p: f64) -> String {
-    match Format::PValue.print(p) {
-        text if text.starts_with('<') => format!("p {} {}", &text[..1], &text[1..]),
-        text => format!("p = {text}"),
+/// On how many measures user-aware is above a method.
+fn extent(claim: &Claim, name: Method) -> String {
+    let (count, shown) = (claim.parts.len(), claim.shown());
+    let ahead = claim.parts.iter().filter(|part| part.is_ahead()).count();
+    let below = claim.parts.iter().filter(|part| part.verdict() == Verdict::DoesNotHold).count();
+    match (claim.is_tested(), shown, below) {
+        (false, ..) => format!("in these runs user-aware is ahead of {name} on {ahead} of {count} measures"),
+        (true, shown, _) if shown == count => format!("user-aware beats {name} on all {count} measures"),
+        (true, 0, 0) => format!("no measure tells user-aware and {name} apart"),
+        (true, 0, below) => format!("user-aware loses to {name} on {below} of {count} measures"),
+        (true, shown, _) => format!("user-aware beats {name} on {shown} of {count} measures, not on all"),
     }
 }
 
 /// What a claim's comparisons were, folded away.
 pub fn comparisons(claims: &[&Claim]) -> Option<Block> {
     let question = claims.first()?.question;
-    let row = |claim: &Claim, part: &crate::experiment::Part| {
-        let verdict = Verdict::of(part.holds);
+    let row = |claim: &Claim, part: &Part| {
         let cells = vec![
             Cell::text(part.what.clone()),
-            Cell::value(part.difference),
-            Cell::value(part.p),
-            Cell::default().verdict(verdict),
+            difference_cell(part),
+            Cell::value(part.boundary),
+            part.p.map_or_else(Cell::empty, Cell::value),
         ];
         Row { competes: false, ..Row::new(claim.text.clone(), cells) }
     };
@@ -116,8 +135,8 @@ pub fn comparisons(claims: &[&Claim]) -> Option<Block> {
     let columns = vec![
         Column::new("compared", Format::Text),
         Column::new("difference", Format::Measure),
+        Column::new("has to be above", Format::Measure),
         Column::new("p", Format::PValue),
-        Column::new("verdict", Format::Text),
     ];
     let table = Table {
         name: format!("{question}-comparisons"),
@@ -125,7 +144,7 @@ pub fn comparisons(claims: &[&Claim]) -> Option<Block> {
         label: "claim".into(),
         columns,
         rows,
-        notes: Vec::new(),
+        notes: vec!["p is that of the difference from what it has to be above, two-sided.".into()],
     };
     (!table.rows.is_empty())
         .then(|| Block::Fold("Every comparison behind these claims".into(), vec![Block::Table(table)]))
@@ -147,6 +166,6 @@ pub fn main_worlds(results: &Results) -> impl Iterator<Item = WorldId> {
 }
 
 /// The groups of the main log with known θ.
-pub fn main_group<'a>(results: &'a Results, method: Method, model: &Architecture) -> Option<Group<'a>> {
+pub fn main_group<'a>(results: &'a Results, method: Method, model: &ModelForm) -> Option<Group<'a>> {
     results.on(results.main_log(), method, Source::Known, model)
 }

@@ -1,43 +1,19 @@
 //! The log of real users, or what stands for it.
 
-use super::parts::{MARKS, comparisons, dot, interval_cell, method_row, mse_cell};
-use crate::experiment::{Claim, Group, LogKind, Method, NDCG5, Results, Source, WorldId};
+use super::parts::{comparisons, dot, interval_cell, method_row, mse_cell};
+use crate::experiment::{Claim, Group, JudgedOn, LogKind, Method, NDCG5, Results, Source, WorldId};
 use crate::propensity::mean_examined_position;
-use crate::ranker::Unmatched;
+use crate::ranker::{ModelForm, Unmatched};
 use crate::report::{Axis, Best, Block, Chart, Column, Dots, Figure, Format, HeatMap, Section, Table};
 
 pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
     let model = results.settings.models.first()?;
     let of = |method: Method| results.on(LogKind::Logged, method, Source::EM, model);
     let aware = of(Method::USER_AWARE)?;
-    let knows_truth = aware.mse().is_some();
-    let row = |method: Method| {
-        let reference = (method != Method::USER_AWARE).then_some(&aware);
-        let group = of(method)?;
-        let mut cells = vec![interval_cell(&group, NDCG5, reference)];
-        cells.extend(knows_truth.then(|| mse_cell(&group, reference)));
-        Some(method_row(method.to_string(), method, cells))
-    };
-    let mut columns = vec![Column::new("nDCG@5", Format::Measure).best(Best::Largest)];
-    columns.extend(knows_truth.then(|| Column::new("MSE", Format::Measure).best(Best::Smallest)));
-    let mut notes =
-        vec![MARKS.to_string(), "± is half the 95 % interval over runs, which differ in the seed of training.".into()];
-    notes.extend(knows_truth.then(|| "MSE: mean squared error of estimated relevance over shown documents.".into()));
-    let table = Table {
-        name: "real".into(),
-        caption: format!("nDCG@5 of {} rankers.", model.name()),
-        label: "method".into(),
-        columns,
-        rows: Method::ALL.into_iter().filter_map(row).collect(),
-        notes,
-    };
-    // prs is far off, and would squeeze the others together.
-    let shown = Method::ALL.into_iter().filter(|method| *method != Method::PRS);
-    let dots = shown.filter_map(|method| Some(dot(method, &of(method)?))).collect();
-    let dots = Dots { axis: Axis::new("nDCG@5", Format::Measure), rows: dots };
-    let caption = "nDCG@5 with 95 % intervals over runs; prs is in the table.".to_string();
-    let mut blocks = vec![Block::Text(about(results, &aware)), Block::Table(table)];
-    blocks.push(Block::Figure(Figure { name: "real".into(), caption, chart: Chart::Dots(dots) }));
+    let groups: Vec<(Method, Group<'_>)> =
+        Method::ALL.into_iter().filter_map(|method| Some((method, of(method)?))).collect();
+    let mut blocks = vec![Block::Text(about(results, &aware)), Block::Table(table(model, &groups, &aware))];
+    blocks.push(Block::Figure(dots(&groups)));
     blocks.extend(clusters(results).map(Block::Figure));
     blocks.extend(comparisons(claims));
     Some(Section {
@@ -47,6 +23,62 @@ pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
         answers: claims.iter().map(|claim| super::claims::answer(claim)).collect(),
         blocks,
     })
+}
+
+fn table(model: &ModelForm, groups: &[(Method, Group<'_>)], aware: &Group<'_>) -> Table {
+    let knows_truth = aware.mse().is_some();
+    let row = |(method, group): &(Method, Group<'_>)| {
+        let reference = (*method != Method::USER_AWARE).then_some(aware);
+        let mut cells = vec![interval_cell(group, NDCG5, reference)];
+        cells.extend(knows_truth.then(|| mse_cell(group, reference)));
+        method_row(method.to_string(), *method, cells)
+    };
+    let mut columns = vec![Column::new("nDCG@5", Format::Measure).best(Best::Largest)];
+    columns.extend(knows_truth.then(|| Column::new("MSE", Format::Measure).best(Best::Smallest)));
+    Table {
+        name: "real".into(),
+        caption: format!("nDCG@5 of {} rankers.", model.name()),
+        label: "method".into(),
+        columns,
+        rows: groups.iter().map(row).collect(),
+        notes: notes(groups, aware, knows_truth),
+    }
+}
+
+fn notes(groups: &[(Method, Group<'_>)], aware: &Group<'_>, knows_truth: bool) -> Vec<String> {
+    let mut notes = vec![match aware.interval(NDCG5) {
+        Some(_) => {
+            "+ and − : significantly better or worse than user-aware on this log (p < .05, tested over the seeds of \
+                    training, from three on, and test queries together). ± is half the 95 % interval over seeds."
+                .to_string()
+        }
+        None => {
+            "+ and − : significantly better or worse than user-aware on this log (paired t-test over test queries, \
+                 p < .05). Each ranker was trained once."
+                .to_string()
+        }
+    }];
+    notes.extend(knows_truth.then(|| "MSE: mean squared error of estimated relevance over shown documents.".into()));
+    let on_training = groups.iter().find(|(_, group)| group.judged_on() == JudgedOn::Training);
+    notes.extend(on_training.map(|(method, group)| {
+        format!(
+            "{method}: the lists as they were shown, on the {} training queries of the log, since it does not have every test \
+             query; the others are judged on test queries, so there is no mark.",
+            Format::Count.print(group.per_query(NDCG5).len() as f64)
+        )
+    }));
+    notes
+}
+
+/// nDCG@5 of what test queries judged; prs is far off, and would squeeze the others together.
+fn dots(groups: &[(Method, Group<'_>)]) -> Figure {
+    let shown = groups.iter().filter(|(method, group)| *method != Method::PRS && group.judged_on() == JudgedOn::Test);
+    let with_interval = shown.clone().any(|(_, group)| group.interval(NDCG5).is_some());
+    let intervals = if with_interval { " with 95 % intervals over the seeds of training" } else { "" };
+    let rest = if groups.iter().any(|(method, _)| *method == Method::PRS) { "; prs is in the table" } else { "" };
+    let rows = shown.map(|(method, group)| dot(*method, group)).collect();
+    let chart = Chart::Dots(Dots { axis: Axis::new("nDCG@5", Format::Measure), rows });
+    Figure { name: "real".into(), caption: format!("nDCG@5{intervals}{rest}."), chart }
 }
 
 fn about(results: &Results, aware: &Group<'_>) -> String {
