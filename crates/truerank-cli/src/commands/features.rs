@@ -45,6 +45,9 @@ impl FeatureArguments {
         if log.is_ubi() {
             bail!("--feature names columns of a log, but --ubi-queries is given; use --data");
         }
+        if log.is_event_log() {
+            bail!("--feature names columns of shown documents, but this is a log of events; use --data");
+        }
         progress.begin("reading features from the log", 1);
         let options = log.options()?.max_grade(self.reading.max_grade);
         Ok(read_features(&log.logs, &options, &self.feature, self.grade.as_deref())?)
