@@ -197,9 +197,9 @@ def test_columns_that_cannot_be_read_are_refused(columns, change, kind, message)
     ([], ValueError, "log is an empty list"),
     ([1], TypeError, "a list of logs should hold paths"),
     ("nowhere.csv", FileNotFoundError, "nowhere.csv: no such file"),
-    ({"session": [1]}, ValueError, "log: has no column"),
+    ({"session": [1]}, ValueError, "log: lacks 4 columns: 'query', 'doc', 'click', 'position'; it has session"),
     (polars.LazyFrame({"session": [1]}), TypeError, "collect\\(\\) it first"),
-    (pandas.DataFrame({"session": [1]}), ValueError, "log: has no column"),
+    (pandas.DataFrame({"session": [1]}), ValueError, "log: lacks 4 columns"),
 ])
 def test_what_is_no_log_is_refused(log, kind, message):
     with pytest.raises(kind, match=message):

@@ -10,7 +10,7 @@ use super::{
     WorldOptions,
 };
 use crate::Result;
-use crate::data::Splits;
+use crate::data::{Splits, grade_note};
 use crate::network::Architecture;
 use crate::progress::Progress;
 use crate::ranker::Trainer;
@@ -50,6 +50,9 @@ impl Settings {
         self.check()?;
         folder.map(Store::check).transpose()?;
         let data = self.data.load()?;
+        if let Some(note) = grade_note([&data.train, &data.validation, &data.test], self.data.max_grade) {
+            progress.done(&note);
+        }
         let mut settings = self.for_data(&data)?;
         let Some(folder) = folder else { return settings.run(&data, None, progress) };
         let store = Store::create(folder, &mut settings)?;

@@ -67,7 +67,7 @@ impl<'a> Finder<'a> {
         if !missing.iter().any(is_known) && is_plural(&self.found[doc]) {
             missing.retain(|missing| !missing.is_for_rows_alone());
         }
-        Err(error_of(self.path, &missing, self.found, self.options))
+        Err(error_of(self.path, &missing, self.found, &self.reads, self.options))
     }
 
     fn is_unsaid(&self, field: Field) -> bool {

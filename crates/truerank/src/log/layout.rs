@@ -62,7 +62,7 @@ impl Layout {
     pub fn check(&self, path: &Path, found: &[String], options: &ReadOptions) -> Result<()> {
         match self.missing.is_empty() || self.lists.is_some() {
             true => Ok(()),
-            false => Err(error_of(path, &self.missing, found, options)),
+            false => Err(error_of(path, &self.missing, found, &self.reads, options)),
         }
     }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::closest::closest;
 use super::columns::Field;
 use super::guess::usual_names;
+use super::layout::ReadColumn;
 use super::options::{Header, ReadOptions};
 use super::values::shown;
 use crate::{Error, Result};
@@ -91,10 +92,20 @@ impl Missing {
 }
 
 /// The error for all that is missing.
-pub(super) fn error_of(path: &Path, missing: &[Missing], found: &[String], options: &ReadOptions) -> Error {
+///
+/// Columns that are something else already, as `reads` say, are not close to anything.
+pub(super) fn error_of(
+    path: &Path,
+    missing: &[Missing],
+    found: &[String],
+    reads: &[ReadColumn],
+    options: &ReadOptions,
+) -> Error {
+    let is_free = |name: &&String| !reads.iter().any(|read| read.column.split('+').any(|part| part == **name));
+    let free: Vec<String> = found.iter().filter(is_free).cloned().collect();
     let mut finding = match missing {
-        [one] => one_missing(one, found, options),
-        several => several_missing(several, found, options),
+        [one] => one_missing(one, found, &free, options),
+        several => several_missing(several, found, &free, options),
     };
     let fields: Vec<String> = missing
         .iter()
@@ -104,25 +115,27 @@ pub(super) fn error_of(path: &Path, missing: &[Missing], found: &[String], optio
     if !fields.is_empty() {
         finding += &format!("; name yours with {}", fields.join(" "));
     }
-    for way_out in missing.iter().filter_map(Missing::way_out) {
+    // Without names nothing else is known yet.
+    let ways_out = missing.iter().filter_map(Missing::way_out).filter(|_| !looks_like_values(found, options));
+    for way_out in ways_out {
         finding += "; ";
         finding += way_out;
     }
     Error::input(path, finding)
 }
 
-fn one_missing(missing: &Missing, found: &[String], options: &ReadOptions) -> String {
-    let there = match missing.closest(found, FEW).filter(|_| found.len() > FEW && options.header == Header::First) {
+fn one_missing(missing: &Missing, found: &[String], free: &[String], options: &ReadOptions) -> String {
+    let there = match missing.closest(free, FEW).filter(|_| found.len() > FEW && options.header == Header::First) {
         Some(names) => format!("closest of its {} are {names}", found.len()),
         None => listed(found, options),
     };
     format!("has no column '{}'{}; {there}", shown(&missing.name), missing.rule())
 }
 
-fn several_missing(missing: &[Missing], found: &[String], options: &ReadOptions) -> String {
+fn several_missing(missing: &[Missing], found: &[String], free: &[String], options: &ReadOptions) -> String {
     let is_wide = found.len() > FEW && options.header == Header::First;
     let named = missing.iter().map(|missing| {
-        let closest = missing.closest(found, FOR_EACH).filter(|_| is_wide);
+        let closest = missing.closest(free, FOR_EACH).filter(|_| is_wide);
         let closest = closest.map_or(String::new(), |names| format!(" (closest: {names})"));
         format!("'{}'{closest}", shown(&missing.name))
     });
@@ -137,9 +150,16 @@ fn listed(found: &[String], options: &ReadOptions) -> String {
     let names = found.iter().take(FEW).map(|name| shown(name)).collect::<Vec<_>>().join(", ");
     let more = found.len().saturating_sub(FEW);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let is_value = options.header == Header::First && found.iter().any(|name| name.parse::<f64>().is_ok());
-    let hint = if is_value { "; if that is no header, pass --no-header or --header NAME,NAME" } else { "" };
+    let hint = match looks_like_values(found, options) {
+        true => "; if that is no header, pass --no-header or --header NAME,NAME",
+        false => "",
+    };
     format!("it has {names}{more}{hint}")
+}
+
+/// Whether what stands in the first line are hardly names.
+fn looks_like_values(found: &[String], options: &ReadOptions) -> bool {
+    options.header == Header::First && found.iter().any(|name| name.parse::<f64>().is_ok())
 }
 
 /// Nothing but a name for each column may be asked of a file that has names of its own.

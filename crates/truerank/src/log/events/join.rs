@@ -240,3 +240,14 @@ fn push_id(column: &mut IdColumn, ids: &Ids, number: u32) {
     };
     column.codes.push(code);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What docs/logs.md says of memory.
+    #[test]
+    fn pages_and_clicks_are_small() {
+        assert_eq!([size_of::<Shown>(), size_of::<Page>(), size_of::<Click>()], [12, 56, 40]);
+    }
+}

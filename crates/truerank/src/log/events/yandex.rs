@@ -35,6 +35,8 @@ impl YandexForm {
         }
         let mut layout = Layout::find(path, &COLUMNS.map(String::from), options)?;
         layout.lists = Some(Lists { separator: None, clicks: ClickList::Flags });
+        // Nothing of this form is guessed.
+        layout.reads.iter_mut().for_each(|read| read.guessed = false);
         Ok(Some(YandexForm { path: path.to_path_buf(), layout, stops: !options.skips(), places: options.places }))
     }
 
