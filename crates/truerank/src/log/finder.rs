@@ -177,11 +177,14 @@ impl<'a> Finder<'a> {
     }
 
     fn guess(&self, field: Field) -> Result<Option<usize>> {
-        let is_said = |name: &str| Field::ALL.iter().any(|&other| self.options.columns.said(other) == Some(name));
-        let makes_clicks = |name: &str| self.options.click_when.as_ref().is_some_and(|when| when.column() == name);
-        let is_taken = |name: &str| is_said(name) || makes_clicks(name);
+        let is_taken = |name: &str| Field::ALL.iter().any(|&other| self.options.columns.said(other) == Some(name));
         let is_candidate = |&i: &usize| is_usual_name(field, &self.found[i]) && !is_taken(&self.found[i]);
-        let candidates: Vec<usize> = (0..self.found.len()).filter(is_candidate).collect();
+        let mut candidates: Vec<usize> = (0..self.found.len()).filter(is_candidate).collect();
+        // What makes a click is something else as well only where nothing else could be.
+        if candidates.len() > 1 {
+            let makes_clicks = |name: &str| self.options.click_when.as_ref().is_some_and(|when| when.column() == name);
+            candidates.retain(|&i| !makes_clicks(&self.found[i]));
+        }
         match candidates[..] {
             [] => Ok(None),
             [column] => Ok(Some(column)),

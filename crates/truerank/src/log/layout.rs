@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn what_makes_a_click_is_no_column_of_something_else() {
         let options = ReadOptions::new().click_when("rank>3".parse().unwrap());
-        let found = ["session", "query", "doc", "rank", "position"].map(String::from);
+        let found = ["session", "query", "doc", "rank", "pos"].map(String::from);
         let layout = Layout::find(Path::new("c.csv"), &found, &options).unwrap();
         assert_eq!((layout.click, layout.position), (3, Some(4)));
         assert!(!layout.is_plain());

@@ -274,13 +274,23 @@ fn quoted(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::ReadOptions;
+    use crate::log::{Columns, EventOptions, Header, ReadOptions};
 
     fn shape(name: &str, content: &[u8]) -> FileShape {
+        shape_as(name, content, &ReadOptions::new())
+    }
+
+    fn shape_as(name: &str, content: &[u8], options: &ReadOptions) -> FileShape {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         std::fs::write(&path, content).unwrap();
-        LogShape::find(&[path], &ReadOptions::new()).unwrap().files.remove(0)
+        LogShape::find(&[path], options).unwrap().files.remove(0)
+    }
+
+    fn columns(mappings: &[&str]) -> Columns {
+        let mut columns = Columns::default();
+        mappings.iter().for_each(|mapping| columns.map_text(mapping).unwrap());
+        columns
     }
 
     const ROW: &[u8] = b"session,user,query,doc,position,click\n1,u,q,d,1,0\n";
@@ -302,6 +312,34 @@ mod tests {
             let message = check(&shape(name, content)).unwrap_err().to_string();
             assert!(message.contains(expected) && message.ends_with("; or count without --engine"), "{message}");
         }
+    }
+
+    #[test]
+    fn what_needs_one_machine_is_refused() {
+        let events = b"type,session,query,docs,doc\nquery,s,q,a|b,\nclick,s,,,a\n";
+        let names = ["session", "user", "query", "doc", "position", "click"].map(String::from).to_vec();
+        let refused = [
+            (shape_as("e.csv", events, &ReadOptions::new().event_log(EventOptions::new("type"))), "is a log of events"),
+            (shape_as("a.csv", ROW, &ReadOptions::new().columns(columns(&["session="]))), "has no sessions"),
+            (shape_as("b.csv", b"1,u,q,d,1,0\n", &ReadOptions::new().header(Header::Names(names))), "has no header"),
+        ];
+        for (shape, expected) in refused {
+            let message = check(&shape).unwrap_err().to_string();
+            assert!(message.contains(expected) && message.ends_with("; or count without --engine"), "{message}");
+        }
+    }
+
+    #[test]
+    fn conditions_and_joined_queries_are_expressions() {
+        let options =
+            ReadOptions::new().columns(columns(&["query=user+query"])).click_when("click>=2".parse().unwrap());
+        let shape = shape_as("a.csv", ROW, &options);
+        assert!(check(&shape).is_ok());
+        let group = Group { view: "files".into(), shape: &shape, folder: PathBuf::new(), names: Vec::new() };
+        let select = group.select(IdKinds { users: true, queries: true, docs: true });
+        let query = "NULLIF(CAST(`c1` AS STRING), '') || '+' || NULLIF(CAST(`c2` AS STRING), '') AS query";
+        assert!(select.contains(query), "{select}");
+        assert!(select.contains(">= CAST('2' AS DOUBLE) THEN '1' ELSE '0' END AS click"), "{select}");
     }
 
     #[test]

@@ -56,7 +56,7 @@ pub(super) fn read_events(
         Ok(())
     })?;
     let (joined, summary) = pages.into_inner().unwrap_or_else(PoisonError::into_inner).join();
-    summary.check(&reading.files[0], events)?;
+    summary.check(&reading.files[0], events, &reading.bad.rows())?;
     reading.notes.extend(summary.remarks());
     joined.for_each_rows(options.needs_times(), |number, rows| take(Piece { number, file: 0, rows }))?;
     Ok(reading)

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::options::EventOptions;
+use crate::log::BadRows;
 use crate::{Error, Result};
 
 /// How many pages came out of a join, and what was left out on the way.
@@ -51,7 +52,7 @@ impl EventSummary {
     }
 
     /// An error where nothing was shown, or nothing that was shown was clicked.
-    pub fn check(&self, path: &Path, events: &EventOptions) -> Result<()> {
+    pub fn check(&self, path: &Path, events: &EventOptions, bad: &BadRows) -> Result<()> {
         let [queries, clicks] = events.names();
         let others = format!("other events in column '{}' are {}", events.column(), self.common_others());
         let finding = match self {
@@ -67,7 +68,9 @@ impl EventSummary {
             ),
             _ => return Ok(()),
         };
-        Err(Error::input(path, finding))
+        let left_out =
+            bad.first.first().map(|first| format!("; {} rows are left out, the first because {first}", bad.count));
+        Err(Error::input(path, finding + &left_out.unwrap_or_default()))
     }
 
     /// Other events by how often they occur, for a message.

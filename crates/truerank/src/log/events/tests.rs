@@ -102,7 +102,7 @@ fn broken_lines_are_named_or_left_out() {
 
 #[test]
 fn events_with_lists_are_joined_in_any_order_of_rows() {
-    let mut lines = vec![
+    let mut lines = [
         r#"{"type":"search","session":"s","user":1,"query":5,"docs":["a","b"]}"#,
         r#"{"type":"click","session":"s","doc":"b"}"#,
         r#"{"type":"scroll","session":"s"}"#,
@@ -153,7 +153,7 @@ fn clicks_that_could_be_on_several_pages_are_left_out() {
 
 #[test]
 fn documents_that_are_shown_one_by_one_make_pages() {
-    let mut lines = vec![
+    let mut lines = [
         "impression,s,u,q,a,1",
         "impression,s,u,q,b,2",
         "click,s,u,q,b,",
@@ -185,6 +185,13 @@ fn logs_without_pages_or_clicks_say_which_events_they_have() {
         "{nothing}"
     );
     assert!(error("query,s,q,a|b,\nopen,s,,,a\n").contains("holds no event that is a click (click, item_click"));
+    let skipping = events().on_bad_row(OnBadRow::Skip);
+    let rows = "type,session,query,docs,doc\nquery,s,q,a|b,\nclick,s,,,\n";
+    let left_out = pages("e.csv", rows, &skipping).unwrap_err().to_string();
+    assert!(
+        left_out.contains("1 rows are left out, the first because ") && left_out.contains("doc is empty"),
+        "{left_out}"
+    );
     let apart = error("query,s,q,a|b,\nclick,t,,,a\n");
     assert!(
         apart.contains("1 clicks are of sessions that show nothing") && apart.contains("the right columns?"),
