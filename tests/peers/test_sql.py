@@ -103,3 +103,36 @@ def test_every_dialect_parses_with_any_names(dialect):
     statements = sqlglot.parse(script, read=dialect)
     assert [type(statement).__name__ for statement in statements] == ["Create"] * 7 + ["Select"] * 4
     assert not any(list(statement.find_all(sqlglot.exp.Drop)) for statement in statements)
+
+
+VALUES = ["", " ", "0", "1", "1.0", "7.5", "-2", "1e1", "true", "False", "click", "purchase", "NaN", "null", "NULL", "\\N", "Click"]
+
+
+@pytest.mark.parametrize("condition", [
+    "value>0", "value>=1", "value<1", "value<=7.5", "value=1", "value!=1", "value=click|purchase", "value!=click|7.5",
+    "value", "value=it's", "value=true",
+])
+def test_duckdb_makes_the_same_clicks(condition, tmp_path):
+    """Numbers, names and missing values in all their spellings; comparisons see numbers only."""
+    compares = condition[5:6] in ("<", ">")
+    values = [value for value in VALUES if not (compares and value.lower() in ("click", "purchase"))]
+    log = pd.DataFrame({"session": 1, "land": "x", "query": "q", "doc": range(len(values)), "position": 1, "value": values})
+    log.to_csv(tmp_path / "log.csv", index=False)
+    options = [f"--click-when={condition}", "--column", "user=", "--column", "query=land+query"]
+    truerank("count", tmp_path / "log.csv", *options, "-o", tmp_path / "counts")
+    database = duckdb.connect()
+    database.execute("CREATE TABLE log AS SELECT * FROM log")
+    view = views(database, truerank("sql", "--dialect", "duckdb", *options))
+    assert view("checks").empty
+    ours, theirs = read_parquet(tmp_path / "counts/cells.parquet"), view("cells")
+    key = lambda table: {(row.query, str(row.doc)): row.clicks for row in table.itertuples()}
+    assert key(ours) == key(theirs)
+    for dialect in ("bigquery", "spark"):
+        assert sqlglot.parse(truerank("sql", "--dialect", dialect, *options), read=dialect)
+
+
+def test_values_that_cannot_be_compared_are_found(tmp_path):
+    database = duckdb.connect()
+    database.execute("CREATE TABLE log AS SELECT 1 AS session, 'u' AS \"user\", 'q' AS query, 'd' AS doc, 1 AS position, 'long' AS dwell")
+    view = views(database, truerank("sql", "--dialect", "duckdb", "--click-when=dwell>0"))
+    assert view("checks")["finding"].tolist()[0] == "click is something else, but a click is 0 or 1"

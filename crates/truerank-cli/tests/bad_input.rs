@@ -129,7 +129,10 @@ fn bad_logs() {
                 &["--column is 'user', but should look like user=client_id"],
             ),
             ("count data/train.txt -o OUT-counts", &["data/train.txt: ", ".parquet, .csv, .tsv", "--format"]),
-            ("count relevance.parquet -o OUT-counts", &["relevance.parquet: has no column 'session'"]),
+            (
+                "count relevance.parquet -o OUT-counts",
+                &["relevance.parquet: lacks 2 columns: 'session'", ", 'position'; it has query, doc"],
+            ),
         ],
     );
 }

@@ -52,14 +52,18 @@ impl PyCounts {
     /// anything else that speaks Arrow's C interface; or a dict of arrays. Its columns are session, user, query, doc,
     /// position (from 1) and click (0 or 1).
     ///
-    /// `columns` says other names of columns: `{"user": "client_id"}`; several together are a session with `"user+task"`, and
-    /// None as the user's means that there are none. `on_bad_row` is `"error"`, `"skip"` or a file that bad rows go to. `since`
+    /// `columns` says other names of columns: `{"user": "client_id"}`; several together are a session with `"user+task"`, or a
+    /// query. None as the user's means that there are none, as the query's that all pages share one, as the session's that
+    /// each row is a page. `click_when` makes clicks of another column: `"dwell_time>0"`, `"action=click|purchase"` or
+    /// `"dwell_time present"`. `header` is False where CSV and TSV files have none, or their columns' names. `events` names the
+    /// column of a log of events, whose rows show documents or click them, or is a dict of it and of their names:
+    /// `{"column": "type", "query": ["search"], "click": ["open"]}`. `on_bad_row` is `"error"`, `"skip"` or a file that bad rows go to. `since`
     /// and `until` choose result pages by their time. `list_separator` and `clicks` (`"flags"`, `"docs"`, `"positions"`) are for
     /// lists. `patterns=True` also counts which clicks occur together, which the PRS loss needs. What does not fit into
     /// `memory` (`"2GiB"`; half of what is free by default) while counting goes to the folder `temporary`.
     #[staticmethod]
     #[pyo3(signature = (log, *, columns=None, format=None, on_bad_row=None, since=None, until=None, list_separator=None,
-        clicks=None, patterns=None, memory=None, temporary=None, progress=None))]
+        clicks=None, click_when=None, header=None, events=None, patterns=None, memory=None, temporary=None, progress=None))]
     #[allow(clippy::too_many_arguments)] // Python's are keywords.
     fn from_log<'py>(
         log: &Bound<'py, PyAny>,
@@ -70,13 +74,27 @@ impl PyCounts {
         until: Option<&Bound<'py, PyAny>>,
         list_separator: Option<char>,
         clicks: Option<&Bound<'py, PyAny>>,
+        click_when: Option<&Bound<'py, PyAny>>,
+        header: Option<&Bound<'py, PyAny>>,
+        events: Option<&Bound<'py, PyAny>>,
         patterns: Option<bool>,
         memory: Option<&Bound<'py, PyAny>>,
         temporary: Option<PathBuf>,
         progress: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Self> {
         let py = log.py();
-        let options = LogOptions { columns, format, on_bad_row, since, until, list_separator, clicks };
+        let options = LogOptions {
+            columns,
+            format,
+            on_bad_row,
+            since,
+            until,
+            list_separator,
+            clicks,
+            click_when,
+            header,
+            events,
+        };
         let input = LogInput::from_python(log, options.read_options()?)?;
         let room = room(memory, temporary)?;
         let what = with(CountOptions::new().room(room), patterns, CountOptions::patterns);

@@ -163,7 +163,7 @@ impl AnyLog {
 #[pyfunction]
 #[pyo3(signature = (
     log, data=None, *, permutations=None, level=None, seed=None, columns=None, format=None, on_bad_row=None, since=None,
-    until=None, list_separator=None, clicks=None, memory=None, temporary=None, progress=None
+    until=None, list_separator=None, clicks=None, click_when=None, header=None, events=None, memory=None, temporary=None, progress=None
 ))]
 #[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn doctor<'py>(
@@ -179,12 +179,16 @@ pub fn doctor<'py>(
     until: Option<&Bound<'py, PyAny>>,
     list_separator: Option<char>,
     clicks: Option<&Bound<'py, PyAny>>,
+    click_when: Option<&Bound<'py, PyAny>>,
+    header: Option<&Bound<'py, PyAny>>,
+    events: Option<&Bound<'py, PyAny>>,
     memory: Option<&Bound<'py, PyAny>>,
     temporary: Option<PathBuf>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<PyDiagnosis> {
     let py = log.py();
-    let options = LogOptions { columns, format, on_bad_row, since, until, list_separator, clicks };
+    let options =
+        LogOptions { columns, format, on_bad_row, since, until, list_separator, clicks, click_when, header, events };
     let log = AnyLog::from_python(log, options)?;
     let examiner = with(Doctor::new(), permutations, Doctor::permutations);
     let examiner = with(examiner, level, Doctor::level);

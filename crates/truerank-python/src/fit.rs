@@ -110,7 +110,8 @@ impl PyFitOutcome {
 #[pyo3(signature = (
     log, data=None, output=None, *, split=None, held_out=None, propensities=None, relevance=None, estimator=None,
     beta=None, prior=None, clip=None, shrink=None, model=None, steps=None, standardise=None, max_grade=None, seed=None,
-    columns=None, format=None, on_bad_row=None, since=None, until=None, list_separator=None, clicks=None, progress=None
+    columns=None, format=None, on_bad_row=None, since=None, until=None, list_separator=None, clicks=None, click_when=None, header=None,
+    events=None, progress=None
 ))]
 #[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn fit<'py>(
@@ -138,10 +139,14 @@ pub fn fit<'py>(
     until: Option<&Bound<'py, PyAny>>,
     list_separator: Option<char>,
     clicks: Option<&Bound<'py, PyAny>>,
+    click_when: Option<&Bound<'py, PyAny>>,
+    header: Option<&Bound<'py, PyAny>>,
+    events: Option<&Bound<'py, PyAny>>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<PyFitOutcome> {
     let py = log.py();
-    let options = LogOptions { columns, format, on_bad_row, since, until, list_separator, clicks };
+    let options =
+        LogOptions { columns, format, on_bad_row, since, until, list_separator, clicks, click_when, header, events };
     let log = AnyLog::from_python(log, options)?;
     let cut = Cut::new(split, data.is_some(), held_out, seed, &log)?;
     let theta = propensities.map(PyPropensities::of).transpose()?;

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use arrow_array::RecordBatch;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyMapping, PySlice, PyString, PyTuple};
-use truerank::log::{ClickList, Columns, LogFormat, OnBadRow, ReadOptions, Table, Time, columns_read};
+use pyo3::types::{PyBool, PyDict, PyList, PyMapping, PySlice, PyString, PyTuple};
+use truerank::log::{
+    ClickList, ClickWhen, Columns, EventOptions, Header, LogFormat, OnBadRow, ReadOptions, Table, Time, columns_read,
+};
 
 use crate::columns::column_from_python;
 use crate::error::{to_python, value_error};
@@ -26,12 +28,26 @@ pub struct LogOptions<'a, 'py> {
     pub until: Option<&'a Bound<'py, PyAny>>,
     pub list_separator: Option<char>,
     pub clicks: Option<&'a Bound<'py, PyAny>>,
+    pub click_when: Option<&'a Bound<'py, PyAny>>,
+    pub header: Option<&'a Bound<'py, PyAny>>,
+    pub events: Option<&'a Bound<'py, PyAny>>,
 }
 
 impl LogOptions<'_, '_> {
     /// An error where anything is given for what is not read.
     pub fn refuse(&self, why: &str) -> PyResult<()> {
-        let LogOptions { columns, format, on_bad_row, since, until, list_separator, clicks } = self;
+        let LogOptions {
+            columns,
+            format,
+            on_bad_row,
+            since,
+            until,
+            list_separator,
+            clicks,
+            click_when,
+            header,
+            events,
+        } = self;
         let given = [
             ("columns", columns.is_some()),
             ("format", format.is_some()),
@@ -40,6 +56,9 @@ impl LogOptions<'_, '_> {
             ("until", until.is_some()),
             ("list_separator", list_separator.is_some()),
             ("clicks", clicks.is_some()),
+            ("click_when", click_when.is_some()),
+            ("header", header.is_some()),
+            ("events", events.is_some()),
         ];
         match given.iter().find(|(_, given)| *given) {
             Some((name, _)) => Err(value_error(format!("{name} is for reading a log, but {why}; leave it out"))),
@@ -63,8 +82,53 @@ impl LogOptions<'_, '_> {
         let options = with(options, self.since.map(time).transpose()?, ReadOptions::from);
         let options = with(options, self.until.map(time).transpose()?, ReadOptions::until);
         let options = with(options, self.list_separator, ReadOptions::list_separator);
-        Ok(with(options, parsed::<ClickList>(self.clicks)?, ReadOptions::clicks))
+        let options = with(options, parsed::<ClickList>(self.clicks)?, ReadOptions::clicks);
+        let options = with(options, parsed::<ClickWhen>(self.click_when)?, ReadOptions::click_when);
+        let options = with(options, self.header.map(header).transpose()?, ReadOptions::header);
+        Ok(with(options, self.events.map(events).transpose()?, ReadOptions::event_log))
     }
+}
+
+/// True for a header in the first line, False for columns that are called 1, 2, 3, …, or their names.
+fn header(value: &Bound<'_, PyAny>) -> PyResult<Header> {
+    match value.cast::<PyBool>() {
+        Ok(flag) if flag.is_true() => Ok(Header::First),
+        Ok(_) => Ok(Header::Numbered),
+        Err(_) if value.is_instance_of::<PyString>() => Err(header_type()),
+        Err(_) => value.extract().map(Header::Names).map_err(|_| header_type()),
+    }
+}
+
+fn header_type() -> PyErr {
+    PyTypeError::new_err("header should be True, False or a list of the columns' names")
+}
+
+/// The column of events, or a dict of it (`column`) and of the names that show documents (`query`) or are clicks (`click`).
+fn events(value: &Bound<'_, PyAny>) -> PyResult<EventOptions> {
+    let wrong = || {
+        let form = "{\"column\": \"type\", \"query\": [\"search\"], \"click\": [\"open\"]}";
+        PyTypeError::new_err(format!("events should be the name of a column, or a dict like {form}"))
+    };
+    if let Ok(column) = value.extract::<String>() {
+        return Ok(EventOptions::new(column));
+    }
+    let said = value.cast::<PyDict>().map_err(|_| wrong())?;
+    let (mut column, mut query, mut click) = (None, None, None);
+    for (key, value) in said.iter() {
+        match key.extract::<String>().map_err(|_| wrong())?.as_str() {
+            "column" => column = Some(value.extract::<String>().map_err(|_| wrong())?),
+            "query" => query = Some(names(&value).ok_or_else(wrong)?),
+            "click" => click = Some(names(&value).ok_or_else(wrong)?),
+            _ => return Err(wrong()),
+        }
+    }
+    let options = with(EventOptions::new(column.ok_or_else(wrong)?), query, EventOptions::queries);
+    Ok(with(options, click, EventOptions::clicks))
+}
+
+/// One name, or several.
+fn names(value: &Bound<'_, PyAny>) -> Option<Vec<String>> {
+    value.extract::<String>().map(|name| vec![name]).or_else(|_| value.extract()).ok()
 }
 
 /// `error`, `skip`, or the file that bad rows go to.

@@ -197,9 +197,9 @@ def test_columns_that_cannot_be_read_are_refused(columns, change, kind, message)
     ([], ValueError, "log is an empty list"),
     ([1], TypeError, "a list of logs should hold paths"),
     ("nowhere.csv", FileNotFoundError, "nowhere.csv: no such file"),
-    ({"session": [1]}, ValueError, "log: has no column"),
+    ({"session": [1]}, ValueError, "log: lacks 4 columns: 'query', 'doc', 'click', 'position'; it has session"),
     (polars.LazyFrame({"session": [1]}), TypeError, "collect\\(\\) it first"),
-    (pandas.DataFrame({"session": [1]}), ValueError, "log: has no column"),
+    (pandas.DataFrame({"session": [1]}), ValueError, "log: lacks 4 columns"),
 ])
 def test_what_is_no_log_is_refused(log, kind, message):
     with pytest.raises(kind, match=message):
@@ -253,3 +253,50 @@ def test_tables_go_to_other_libraries(counts, texts):
         expected = made.to_pandas()
         assert polars.DataFrame(made.cells).to_pandas().astype(expected.dtypes.to_dict()).equals(expected)
         assert pyarrow.table(made.cells).num_rows == len(made)
+
+
+def test_a_measurement_makes_clicks(columns, counts):
+    """Seconds instead of 0 and 1, and nothing where a document was not opened."""
+    dwell = np.where(columns["click"] == 1, 12.5, np.nan)
+    log = {**{name: values for name, values in columns.items() if name != "click"}, "dwell": dwell}
+    for condition in ["dwell", "dwell present", "dwell>0", "dwell>=12.5", "dwell=12.5", "dwell!=3"]:
+        assert truerank.Counts.from_log(log, click_when=condition) == counts
+        assert truerank.Counts.from_log(pandas.DataFrame(log), click_when=condition) == counts
+    assert truerank.Counts.from_log(log, click_when="dwell>20").click_count == 0
+    with pytest.raises(ValueError, match="=> is none of"):
+        truerank.Counts.from_log(log, click_when="dwell=>3")
+    with pytest.raises(ValueError, match="has no column 'dwel'"):
+        truerank.Counts.from_log(log, click_when="dwel>3")
+
+
+def test_logs_may_lack_queries_sessions_and_headers(tmp_path):
+    log = {"item": ["a", "b", "a"], "position": [1, 2, 2], "click": [0, 1, 0], "land": ["x", "x", "y"], "day": [1, 1, 2]}
+    counts = truerank.Counts.from_log(log, columns={"session": None, "query": None})
+    assert (counts.session_count, len(counts.queries)) == (3, 1)
+    assert truerank.Counts.from_log(log, columns={"session": None, "query": "land+day"}).queries.tolist() == ["x+1", "y+2"]
+    path = tmp_path / "log.csv"
+    path.write_text("1,u,q,a,1,0\n1,u,q,b,2,1\n")
+    names = ["session", "user", "query", "doc", "position", "click"]
+    named = truerank.Counts.from_log(path, header=names)
+    numbered = truerank.Counts.from_log(path, header=False, columns={name: str(at) for at, name in enumerate(names, 1)})
+    assert named == numbered and named.click_count == 1
+    with pytest.raises(TypeError, match="header should be"):
+        truerank.Counts.from_log(path, header="session")
+
+
+def test_events_are_joined(tmp_path):
+    events = {
+        "type": ["search", "scroll", "open", "search"],
+        "session": ["s", "s", "s", "t"],
+        "query": ["q", None, None, "q"],
+        "docs": [["a", "b"], None, None, ["b", "a"]],
+        "doc": [None, None, "b", None],
+    }
+    for log in (events, pandas.DataFrame(events)):
+        counts = truerank.Counts.from_log(log, events={"column": "type", "click": "open"})
+        assert (counts.session_count, counts.impression_count, counts.click_count) == (2, 4, 1)
+    path = tmp_path / "train.txt"
+    path.write_text("1\t0\tQ\t7\t2\ta\tb\n1\t3\tC\tb\n")
+    assert truerank.Counts.from_log(path, format="yandex").click_count == 1
+    with pytest.raises(TypeError, match="events should be the name of a column"):
+        truerank.Counts.from_log(path, events=3)

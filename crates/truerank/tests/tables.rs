@@ -405,7 +405,7 @@ fn times_and_numbers_are_read() {
         assert_eq!(read_log(&paths, &options.clone().until(time)).unwrap().impressions.len(), 2);
         let log = std::slice::from_ref(&log);
         assert_same(log, log, &ReadOptions::new().from(time));
-        let data = read_features(&paths, &options, &["price".into()], None).unwrap();
+        let (data, _) = read_features(&paths, &options, &["price".into()], None).unwrap();
         // Queries and documents by name: p has a; q has a and b.
         let expected = if numbers.data_type().is_floating() { [0.0, 1.5, 2.5] } else { [0.0, 3.0, 5.0] };
         assert_eq!(data.features(), expected);

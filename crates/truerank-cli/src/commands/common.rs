@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use truerank::data::{Dataset, ReadOptions, Splits, read_dataset, read_splits};
+use truerank::data::{Dataset, ReadOptions, Splits, grade_note, read_dataset, read_splits};
 use truerank::progress::Progress;
 use truerank::ranker::Ranker;
 
@@ -54,21 +54,41 @@ impl DataArguments {
 
 /// All three parts of a folder.
 pub fn read_folder(path: &Path, reading: &ReadArguments, progress: &Shown) -> Result<Splits> {
-    progress.begin(&format!("reading {}", path.display()), 1);
-    Ok(read_splits(path, &reading.options())?)
+    let splits = read_folder_for_features(path, reading, progress)?;
+    tell_grades([&splits.train, &splits.validation, &splits.test], reading, progress);
+    Ok(splits)
 }
 
 /// One file of documents.
 pub fn read_file(path: &Path, reading: &ReadArguments, progress: &Shown) -> Result<Dataset> {
+    let data = read_file_for_features(path, reading, progress)?;
+    tell_grades([&data], reading, progress);
+    Ok(data)
+}
+
+fn read_folder_for_features(path: &Path, reading: &ReadArguments, progress: &Shown) -> Result<Splits> {
+    progress.begin(&format!("reading {}", path.display()), 1);
+    Ok(read_splits(path, &reading.options())?)
+}
+
+/// One file of documents, whose grades are not made into relevance.
+pub fn read_file_for_features(path: &Path, reading: &ReadArguments, progress: &Shown) -> Result<Dataset> {
     progress.begin(&format!("reading {}", path.display()), 1);
     Ok(read_dataset(path, &reading.options())?)
 }
 
-/// The training part of a folder, or a file as it is.
+/// The training part of a folder, or a file as it is; grades are not made into relevance.
 pub fn read_training_part(path: &Path, reading: &ReadArguments, progress: &Shown) -> Result<Dataset> {
     match path.is_dir() {
-        true => Ok(read_folder(path, reading, progress)?.train),
-        false => read_file(path, reading, progress),
+        true => Ok(read_folder_for_features(path, reading, progress)?.train),
+        false => read_file_for_features(path, reading, progress),
+    }
+}
+
+/// Says so where grades do not reach the highest one of the scale.
+pub fn tell_grades<'a>(parts: impl IntoIterator<Item = &'a Dataset>, reading: &ReadArguments, progress: &Shown) {
+    if let Some(note) = grade_note(parts, reading.max_grade) {
+        progress.say(&note);
     }
 }
 

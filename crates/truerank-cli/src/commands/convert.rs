@@ -6,7 +6,7 @@ use anyhow::Result;
 use truerank::data::write_dataset;
 use truerank::files::check_file;
 
-use super::common::{ReadArguments, read_file};
+use super::common::{ReadArguments, read_file_for_features};
 use crate::output::{print, thousands};
 use crate::progress::Shown;
 
@@ -31,7 +31,7 @@ pub struct Convert {
 impl Convert {
     pub fn run(self, progress: &Shown) -> Result<()> {
         check_file(&self.output)?;
-        let data = read_file(&self.data, &self.reading, progress)?;
+        let data = read_file_for_features(&self.data, &self.reading, progress)?;
         write_dataset(&data, &self.output)?;
         progress.finish();
         print(&format!(

@@ -7,7 +7,7 @@ use truerank::data::Dataset;
 use truerank::log::read_features;
 use truerank::progress::Progress;
 
-use super::common::{ReadArguments, read_training_part};
+use super::common::{ReadArguments, read_training_part, tell_grades};
 use super::log_arguments::LogArguments;
 use crate::progress::Shown;
 
@@ -45,8 +45,14 @@ impl FeatureArguments {
         if log.is_ubi() {
             bail!("--feature names columns of a log, but --ubi-queries is given; use --data");
         }
+        if log.is_event_log() {
+            bail!("--feature names columns of shown documents, but this is a log of events; use --data");
+        }
         progress.begin("reading features from the log", 1);
         let options = log.options()?.max_grade(self.reading.max_grade);
-        Ok(read_features(&log.logs, &options, &self.feature, self.grade.as_deref())?)
+        let (data, notes) = read_features(&log.logs, &options, &self.feature, self.grade.as_deref())?;
+        notes.iter().for_each(|note| progress.say(note));
+        tell_grades([&data], &self.reading, progress);
+        Ok(data)
     }
 }

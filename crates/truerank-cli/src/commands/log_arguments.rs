@@ -8,13 +8,16 @@ use truerank::counts::{
     CountOptions, Counts, CountsView, LogSummary, Need, Totals, count_files, count_files_into, count_files_view,
     count_log,
 };
-use truerank::log::{ClickList, Columns, LogFormat, OnBadRow, ReadOptions, Time, UbiOptions, read_ubi};
+use truerank::log::{
+    ClickList, ClickWhen, Columns, EventOptions, Header, LogFormat, OnBadRow, ReadOptions, Time, UbiOptions, read_ubi,
+};
 use truerank::memory::Memory;
 use truerank::progress::Progress;
 
 use crate::progress::Shown;
 
 const UBI: &str = "User Behavior Insights";
+const EVENTS: &str = "Logs of events";
 
 /// The logs and how to read them.
 #[derive(clap::Args)]
@@ -25,7 +28,7 @@ pub struct LogArguments {
     pub logs: Vec<PathBuf>,
 
     /// Instead of logs: dumps of OpenSearch's `ubi_queries`, JSON lines
-    #[arg(long, value_name = "FILE", requires = "ubi_events", conflicts_with_all = ["logs", "column", "format", "on_bad_row", "quarantine", "from", "until", "list_separator", "clicks"], help_heading = UBI)]
+    #[arg(long, value_name = "FILE", requires = "ubi_events", conflicts_with_all = ["logs", "column", "format", "on_bad_row", "quarantine", "from", "until", "list_separator", "clicks", "click_when", "no_header", "header", "event_column"], help_heading = UBI)]
     ubi_queries: Vec<PathBuf>,
 
     /// Dumps of `ubi_events` for --ubi-queries
@@ -41,14 +44,43 @@ pub struct LogArguments {
     ubi_depth: Option<usize>,
 
     /// The column of session, user, query, doc, position, click or time, such as user=client_id; several together are a
-    /// session with session=user+task, and user= means that there are none [default: the field's name, or the only
-    /// column with a usual name for it]
+    /// session with session=user+task, or a query with query=country+device; user= means that there are none, query= that
+    /// all pages share one, session= that each row is a page of its own [default: the field's name, or the only column
+    /// with a usual name for it]
     #[arg(long, value_name = "FIELD=NAME")]
     column: Vec<String>,
 
-    /// Form of the logs, where their names do not say it: csv, tsv, jsonl, parquet
+    /// What makes a click, instead of a column of 0 and 1: 'dwell_time>0' (also >=, <, <=), 'action=click|purchase'
+    /// (also !=), or 'dwell_time present'; a missing value is no click
+    #[arg(long, value_name = "CONDITION")]
+    click_when: Option<ClickWhen>,
+
+    /// CSV and TSV without a header: columns are called 1, 2, 3, …, as in --column user=1
+    #[arg(long)]
+    no_header: bool,
+
+    /// CSV and TSV without a header: the names of all columns, in order
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', conflicts_with = "no_header")]
+    header: Vec<String>,
+
+    /// Form of the logs, where their names do not say it: csv, tsv, jsonl, parquet; or yandex, events of the Relevance
+    /// Prediction Challenge
     #[arg(long)]
     format: Option<LogFormat>,
+
+    /// Rows are events, whose names stand in this column: some show documents, as a list or one by one, and some are
+    /// clicks, which are joined to the page of their session that shows the document
+    #[arg(long, value_name = "COLUMN", help_heading = EVENTS)]
+    event_column: Option<String>,
+
+    /// Names of the events that show documents [default: query, search, impression, view, page, serp, q]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "event_column", help_heading = EVENTS)]
+    query_event: Vec<String>,
+
+    /// Names of the events that are clicks; --column click=NAME is where they name the document [default: click,
+    /// product_click and the like]
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "event_column", help_heading = EVENTS)]
+    click_event: Vec<String>,
 
     /// What to do with rows that break a rule: stop, leave them out, or leave them out and keep them in a file [default:
     /// error]
@@ -109,7 +141,41 @@ impl LogArguments {
         if let Some(clicks) = self.clicks {
             options = options.clicks(clicks);
         }
-        Ok(options)
+        if let Some(when) = &self.click_when {
+            options = options.click_when(when.clone());
+        }
+        if let Some(events) = self.events()? {
+            options = options.event_log(events);
+        }
+        Ok(options.header(self.header()))
+    }
+
+    fn header(&self) -> Header {
+        match &self.header[..] {
+            _ if self.no_header => Header::Numbered,
+            [] => Header::First,
+            names => Header::Names(names.to_vec()),
+        }
+    }
+
+    fn events(&self) -> Result<Option<EventOptions>> {
+        let Some(column) = &self.event_column else { return Ok(None) };
+        if self.format == Some(LogFormat::Yandex) {
+            bail!("--format yandex knows its events; --event-column is for other logs of events");
+        }
+        let mut events = EventOptions::new(column);
+        if !self.query_event.is_empty() {
+            events = events.queries(self.query_event.clone());
+        }
+        if !self.click_event.is_empty() {
+            events = events.clicks(self.click_event.clone());
+        }
+        Ok(Some(events))
+    }
+
+    /// Whether rows are events, which are joined into impressions.
+    pub fn is_event_log(&self) -> bool {
+        self.event_column.is_some() || self.format == Some(LogFormat::Yandex)
     }
 
     /// Counts the logs, and says what should be known of them.

@@ -6,7 +6,7 @@ use anyhow::Result;
 use truerank::evaluate::write_run;
 use truerank::files::check_file;
 
-use super::common::{LoadedRanker, ReadArguments, read_file};
+use super::common::{LoadedRanker, ReadArguments, read_file_for_features};
 use crate::output::{print, thousands};
 use crate::progress::Shown;
 
@@ -40,7 +40,7 @@ impl Score {
     pub fn run(self, progress: &Shown) -> Result<()> {
         check_file(&self.output)?;
         let ranker = LoadedRanker::load(&self.ranker)?;
-        let data = read_file(&self.data, &self.reading, progress)?;
+        let data = read_file_for_features(&self.data, &self.reading, progress)?;
         let scores = ranker.score(&data, &self.data)?;
         write_run(&data, &scores, &self.tag, &self.output)?;
         progress.finish();

@@ -2,6 +2,7 @@
 
 mod dataset;
 mod generate;
+mod grades;
 mod options;
 mod parquet;
 mod rows;
@@ -11,6 +12,7 @@ mod ultra;
 
 pub use dataset::{Dataset, DatasetBuilder, Splits};
 pub use generate::{Generator, Preset};
+pub use grades::grade_note;
 pub use options::ReadOptions;
 pub use parquet::{read_parquet, write_parquet};
 pub(crate) use rows::{RowFinder, nothing_matches};

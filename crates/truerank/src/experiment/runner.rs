@@ -9,7 +9,7 @@ use super::{
     EmRelevance, Found, Method, NDCG5, Outcome, Results, Run, Settings, Source, Store, World, WorldFacts, WorldId,
     WorldOptions,
 };
-use crate::data::Splits;
+use crate::data::{Splits, grade_note};
 use crate::network::Architecture;
 use crate::progress::Progress;
 use crate::propensity::Propensities;
@@ -51,6 +51,9 @@ impl Settings {
         self.check()?;
         folder.map(Store::check).transpose()?;
         let data = self.data.load()?;
+        if let Some(note) = grade_note([&data.train, &data.validation, &data.test], self.data.max_grade) {
+            progress.done(&note);
+        }
         let mut settings = self.for_data(&data)?;
         let Some(folder) = folder else { return settings.run(&data, None, progress) };
         let store = Store::create(folder, &mut settings)?;

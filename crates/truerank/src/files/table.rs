@@ -157,6 +157,15 @@ impl TableReader {
         Ok(reader)
     }
 
+    /// The same, also for a file that says nothing of its type, as other programs leave it that have changed one of ours.
+    pub fn open_as_or_plain(path: &Path, file_type: FileType) -> Result<Self> {
+        let reader = Self::open(path)?;
+        match reader.note("type") {
+            Some(_) => Self::open_as(path, file_type),
+            None => Ok(reader),
+        }
+    }
+
     /// The value of `truerank.<key>` in the file's metadata.
     pub fn note(&self, key: &str) -> Option<String> {
         let pairs = self.builder.metadata().file_metadata().key_value_metadata()?;
@@ -308,6 +317,18 @@ impl<'a> Columns<'a> {
                 u64::try_from(v).map_err(|_| self.place(i).error(format!("{name} is {v}, but counts start at 0")))
             })
             .collect()
+    }
+
+    /// Column `name` as counts, also as floats: other programs turn whole numbers into these where one was missing.
+    pub fn counts_or_floats(&self, name: &str) -> Result<Vec<u64>> {
+        if !self.get(name)?.data_type().is_floating() {
+            return self.counts(name);
+        }
+        let whole = |(i, value): (usize, f64)| match value.fract() == 0.0 && (0.0..=u64::MAX as f64).contains(&value) {
+            true => Ok(value as u64),
+            false => Err(self.place(i).error(format!("{name} is {value}, but counts are whole numbers from 0"))),
+        };
+        self.floats(name)?.into_iter().enumerate().map(whole).collect()
     }
 
     /// Column `name` as positions: whole numbers from 1.

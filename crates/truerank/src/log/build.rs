@@ -2,18 +2,25 @@
 
 use super::bad_rows::{BadKind, Fault};
 use super::columns::Field;
+use super::events::{EventLayout, Kind};
 use super::layout::Layout;
 use super::pages::{Lists, Page};
 use super::record::{Record, Value};
-use super::rows::{IdColumn, Rows};
+use super::rows::{IdColumn, Part, Rows};
 use super::time::Time;
 use super::values::*;
 
 /// The id of the user where a log has none.
 pub(crate) const ANONYMOUS: &str = "anonymous";
 
+/// The id of the query that all pages share where a log has none.
+pub(crate) const ALL_PAGES: &str = "all";
+
 /// Between the parts of a session that is made of several columns.
-const JOINT: char = '\u{1f}';
+const JOINT: &str = "\u{1f}";
+
+/// Between the parts of a query that is made of several columns: these ids are seen by people.
+pub(crate) const QUERY_JOINT: &str = "+";
 
 /// Collects the rows of records.
 pub(crate) struct RowBuilder<'a> {
@@ -21,6 +28,8 @@ pub(crate) struct RowBuilder<'a> {
     /// Whether rows remember where they stand.
     places: bool,
     rows: Rows,
+    /// How many records there were.
+    records: u64,
     /// Rows of one result page mostly follow each other, and share three of their fields.
     session: Last<u64>,
     user: Last<u32>,
@@ -30,7 +39,7 @@ pub(crate) struct RowBuilder<'a> {
 impl<'a> RowBuilder<'a> {
     pub fn new(layout: &'a Layout, places: bool) -> Self {
         let (session, user, query) = Default::default();
-        RowBuilder { layout, places, rows: Rows::default(), session, user, query }
+        RowBuilder { layout, places, rows: Rows::default(), records: 0, session, user, query }
     }
 
     pub fn len(&self) -> usize {
@@ -45,7 +54,7 @@ impl<'a> RowBuilder<'a> {
     /// The rows so far; what comes is a new block.
     pub fn take(&mut self) -> Rows {
         let rows = std::mem::take(&mut self.rows);
-        *self = RowBuilder::new(self.layout, self.places);
+        *self = RowBuilder { records: self.records, ..RowBuilder::new(self.layout, self.places) };
         rows
     }
 
@@ -54,15 +63,26 @@ impl<'a> RowBuilder<'a> {
     }
 
     /// Appends the rows of a record, all of them or none.
+    #[inline]
+    pub fn push(&mut self, record: &impl Record) -> Result<(), Fault> {
+        let outcome = match &self.layout.events {
+            None => self.push_shown(record),
+            Some(events) => self.push_event(record, events),
+        };
+        self.records += 1;
+        outcome
+    }
+
+    /// What is shown: a document, or a page of them.
     ///
     /// Ids come last: an id of a bad row must not enter the dictionary.
     #[inline]
-    pub fn push(&mut self, record: &impl Record) -> Result<(), Fault> {
+    fn push_shown(&mut self, record: &impl Record) -> Result<(), Fault> {
         if let Some(lists) = &self.layout.lists {
             return self.push_page(record, lists);
         }
         let position = self.layout.position.map_or(Ok(0), |column| position_of(&record.value(column)))?;
-        let click = click_of(&record.value(self.layout.click))?;
+        let click = self.click(record)?;
         let time = self.time(record)?;
         let session = self.session(record)?;
         let doc = record.value(self.layout.doc);
@@ -81,6 +101,56 @@ impl<'a> RowBuilder<'a> {
             self.push_place(record);
         }
         Ok(())
+    }
+
+    fn push_event(&mut self, record: &impl Record, events: &EventLayout) -> Result<(), Fault> {
+        let before = self.rows.len();
+        let part = match events.kind(record) {
+            Ok(Kind::Shown) => {
+                self.push_shown(record)?;
+                if self.layout.lists.is_some() { Part::Page(self.records) } else { Part::Shown }
+            }
+            Ok(Kind::Click) => Part::Click { has_query: self.push_click(record)? },
+            Err(other) => {
+                self.rows.count_other(other);
+                return Ok(());
+            }
+        };
+        self.rows.parts.extend(std::iter::repeat_n(part, self.rows.len() - before));
+        Ok(())
+    }
+
+    /// A click as a row without a position and a user; returns whether it says its query.
+    fn push_click(&mut self, record: &impl Record) -> Result<bool, Fault> {
+        let doc = record.value(self.layout.click);
+        check_id(&doc, Field::Doc)?;
+        let time = self.time(record)?;
+        let session = self.session(record)?;
+        let query = query_of(self.layout, record).ok();
+        self.rows.sessions.push(session);
+        self.rows.users.codes.push(0);
+        match &query {
+            Some(query) => push_id(&mut self.rows.queries, query),
+            None => self.rows.queries.codes.push(0),
+        }
+        push_id(&mut self.rows.docs, &doc);
+        self.rows.positions.push(0);
+        self.rows.clicks.push(true);
+        self.rows.times.extend(time);
+        if self.places {
+            self.push_place(record);
+        }
+        Ok(query.is_some())
+    }
+
+    /// Whether the record is a click; clicks of events are records of their own.
+    #[inline]
+    fn click(&self, record: &impl Record) -> Result<bool, Fault> {
+        match (&self.layout.click_when, &self.layout.events) {
+            (None, None) => click_of(&record.value(self.layout.click)),
+            (Some(when), _) => when.holds(&record.value(self.layout.click)),
+            (None, Some(_)) => Ok(false),
+        }
     }
 
     fn push_page(&mut self, record: &impl Record, lists: &Lists) -> Result<(), Fault> {
@@ -119,8 +189,11 @@ impl<'a> RowBuilder<'a> {
 
     #[inline]
     fn session(&mut self, record: &impl Record) -> Result<u64, Fault> {
-        let [column] = self.layout.session[..] else {
-            return session_text(self.layout, record).map(|text| session_of_text(&text));
+        let column = match self.layout.session[..] {
+            [column] => column,
+            // Whoever hands out blocks makes it another number in each of them.
+            [] => return Ok(self.records),
+            _ => return session_text(self.layout, record).map(|text| session_of_text(&text)),
         };
         match record.value(column) {
             Value::Text(text) if !text.is_empty() => Ok(self.session.get(&text, session_of_text)),
@@ -132,8 +205,7 @@ impl<'a> RowBuilder<'a> {
 
     #[inline]
     fn user_and_query(&mut self, record: &impl Record) -> Result<(u32, u32), Fault> {
-        let query = record.value(self.layout.query);
-        check_id(&query, Field::Query)?;
+        let query = query_of(self.layout, record)?;
         let user = match self.layout.user {
             Some(column) => record.value(column),
             None => Value::Text(ANONYMOUS.into()),
@@ -181,12 +253,29 @@ impl Last<u32> {
 }
 
 fn session_text(layout: &Layout, record: &impl Record) -> Result<String, Fault> {
+    joined(&layout.session, Field::Session, JOINT, record)
+}
+
+/// The query of a record: of one column, of several, or the one that all pages share.
+#[inline]
+fn query_of<'r>(layout: &Layout, record: &'r impl Record) -> Result<Value<'r>, Fault> {
+    match layout.query[..] {
+        [column] => {
+            let query = record.value(column);
+            check_id(&query, Field::Query).map(|()| query)
+        }
+        [] => Ok(Value::Text(ALL_PAGES.into())),
+        _ => joined(&layout.query, Field::Query, QUERY_JOINT, record).map(|text| Value::Text(text.into())),
+    }
+}
+
+fn joined(columns: &[usize], field: Field, joint: &str, record: &impl Record) -> Result<String, Fault> {
     let mut text = String::new();
-    for (i, &column) in layout.session.iter().enumerate() {
+    for (i, &column) in columns.iter().enumerate() {
         let value = record.value(column);
-        check_id(&value, Field::Session)?;
+        check_id(&value, field)?;
         if i > 0 {
-            text.push(JOINT);
+            text.push_str(joint);
         }
         text.push_str(&value.id_text().unwrap_or_default());
     }

@@ -26,6 +26,12 @@ impl Field {
         ["session", "user", "query", "doc", "position", "click", "time"][self as usize]
     }
 
+    /// Whether a log can do without: each record is then a page, all users are one, all pages share a query, times are not
+    /// looked at.
+    fn may_be_missing(self) -> bool {
+        matches!(self, Field::Session | Field::User | Field::Query | Field::Time)
+    }
+
     /// The field of a name; a log with one row per result page has lists, whose fields may be said in the plural.
     fn of(name: &str) -> Option<Self> {
         Field::ALL.into_iter().find(|field| field.name() == name || format!("{}s", field.name()) == name)
@@ -41,6 +47,8 @@ impl Field {
 /// columns.map("user", "client_id")?;
 /// // One session for each of these together.
 /// columns.map("session", "user+task+page")?;
+/// // All pages share one query.
+/// columns.map("query", "")?;
 /// # Ok::<(), truerank::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -51,15 +59,17 @@ pub struct Columns {
 impl Columns {
     /// Says that `field` stands in the column called `name`.
     ///
-    /// A session may be several columns, joined by `+`. An empty name of the user means that there are no users.
+    /// A session or a query may be several columns, joined by `+`. An empty name says that there is no such column: then
+    /// each record is a session of its own, all impressions are of one user, all pages share one query, or times are not
+    /// looked at.
     pub fn map(&mut self, field: &str, name: &str) -> Result<()> {
         let Some(known) = Field::of(field) else {
             let fields = Field::ALL.map(Field::name).join(", ");
             return Err(Error::parameter(format!("a log has no field '{field}'; its fields are {fields}")));
         };
-        if name.is_empty() && known != Field::User {
+        if name.is_empty() && !known.may_be_missing() {
             return Err(Error::parameter(format!(
-                "the column of {field} has no name, but only a log's user may be missing"
+                "the column of {field} has no name, but only a log's session, user, query and time may be missing"
             )));
         }
         self.names[known as usize] = Some(name.to_string());
@@ -81,11 +91,12 @@ impl Columns {
 /// The columns of a log as a table has them: nothing can be guessed there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NamedColumns<'a> {
-    /// One, or several that together are a session.
+    /// One, or several that together are a session. None: each row is one.
     pub session: Vec<&'a str>,
     /// None: all impressions are of one anonymous user.
     pub user: Option<&'a str>,
-    pub query: &'a str,
+    /// One, or several that together are a query. None: all pages share one.
+    pub query: Vec<&'a str>,
     pub doc: &'a str,
     pub position: &'a str,
     pub click: &'a str,
@@ -96,14 +107,19 @@ impl Columns {
     pub(crate) fn named(&self) -> NamedColumns<'_> {
         let name = |field: Field| self.said(field).unwrap_or(field.name());
         NamedColumns {
-            session: name(Field::Session).split('+').collect(),
+            session: parts(name(Field::Session)),
             user: Some(name(Field::User)).filter(|name| !name.is_empty()),
-            query: name(Field::Query),
+            query: parts(name(Field::Query)),
             doc: name(Field::Doc),
             position: name(Field::Position),
             click: name(Field::Click),
         }
     }
+}
+
+/// The columns that a name joins by `+`; none of an empty one.
+fn parts(name: &str) -> Vec<&str> {
+    if name.is_empty() { Vec::new() } else { name.split('+').collect() }
 }
 
 /// Field and name of `FIELD=NAME`.
@@ -122,7 +138,10 @@ mod tests {
         columns.map_text("user=").unwrap();
         columns.map_text("docs=a=b").unwrap();
         assert_eq!([Field::User, Field::Doc, Field::Query].map(|f| columns.said(f)), [Some(""), Some("a=b"), None]);
-        assert!(columns.map_text("query=").unwrap_err().to_string().contains("only a log's user may be missing"));
+        let error = columns.map_text("doc=").unwrap_err().to_string();
+        assert!(error.contains("only a log's session, user, query and time may be missing"), "{error}");
+        columns.map_text("query=").unwrap();
+        assert!(columns.named().query.is_empty() && columns.named().session == ["session"]);
         assert!(columns.map_text("who=x").unwrap_err().to_string().starts_with("a log has no field 'who'"));
         assert!(columns.map_text("user").unwrap_err().to_string().contains("should look like user=client_id"));
     }

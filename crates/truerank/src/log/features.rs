@@ -7,22 +7,29 @@ use std::sync::{Mutex, PoisonError};
 use super::load::number;
 use super::options::ReadOptions;
 use super::read::{Piece, for_each_rows};
+use super::values::shown;
 use crate::data::{Dataset, DatasetBuilder};
 use crate::ids::Interner;
 use crate::progress::Silent;
 use crate::{Error, Result};
+
+/// So many more features are named in a note.
+const SHOWN: usize = 3;
 
 /// Reads the columns `features` of a log as the features of its documents, and `grade` as their grades.
 ///
 /// A document of a query gets the mean over its rows where a feature varies, and the largest grade it was given; both
 /// are the same in any order of rows. Queries and documents come in the order of their ids. A row without one of the
 /// numbers is a bad row. Where a range of time is asked for, each row counts by its own time.
+///
+/// Beside the data set it returns notes: a feature that differs between rows of the same document and query is one of
+/// users or of moments, and a ranker of documents sees no more of it than the mean.
 pub fn read_features(
     paths: &[PathBuf],
     options: &ReadOptions,
     features: &[String],
     grade: Option<&str>,
-) -> Result<Dataset> {
+) -> Result<(Dataset, Vec<String>)> {
     if features.is_empty() {
         return Err(Error::parameter("no feature is named, but a data set needs one at least"));
     }
@@ -36,7 +43,8 @@ pub fn read_features(
     })?;
     reading.bad.finish()?;
     let table = table.into_inner().unwrap_or_else(PoisonError::into_inner);
-    table.build(features.len(), grade, options.max_grade)
+    let note = table.differences(features);
+    Ok((table.build(features.len(), grade, options.max_grade)?, Vec::from_iter(note)))
 }
 
 /// The numbers seen for each document of a query.
@@ -89,6 +97,40 @@ impl Table {
         }
     }
 
+    /// Which features differ between rows of the same document and query, if any do, with an example of the first.
+    fn differences(&self, features: &[String]) -> Option<String> {
+        let differs = |column: usize| self.rows.iter().filter(move |(_, values)| values[column].0.len() > 1);
+        let found: Vec<(usize, usize)> = (0..features.len())
+            .map(|column| (column, differs(column).count()))
+            .filter(|&(_, count)| count > 0)
+            .collect();
+        let &[(first, count), ref others @ ..] = &found[..] else { return None };
+        let by_name = |&(a, _): &(&(u32, u32), _), &(b, _): &(&(u32, u32), _)| {
+            let (queries, docs) = (self.queries.ids(), self.docs.ids());
+            let query = queries.compare(a.0 as usize, b.0 as usize);
+            query.then_with(|| docs.compare(a.1 as usize, b.1 as usize))
+        };
+        let (&(query, doc), values) = differs(first).min_by(by_name)?;
+        let more: Vec<String> = others
+            .iter()
+            .take(SHOWN)
+            .map(|&(column, count)| format!(", {} for {count}", shown(&features[column])))
+            .collect();
+        let rest = others.len().saturating_sub(SHOWN);
+        let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
+        Some(format!(
+            "features differ between rows of the same document and query, and their means are used: {} for {count} of {} \
+             documents ({} to {} for doc {} of query {}){}{rest}; what differs by user or time is no feature of a document",
+            shown(&features[first]),
+            self.rows.len(),
+            values[first].0[0].0,
+            values[first].largest(),
+            shown(&self.docs.ids().name(doc as usize)),
+            shown(&self.queries.ids().name(query as usize)),
+            more.concat()
+        ))
+    }
+
     fn build(self, features: usize, grade: Option<&str>, max_grade: u8) -> Result<Dataset> {
         let (queries, query_numbers) = self.queries.into_sorted();
         let (docs, doc_numbers) = self.docs.into_sorted();
@@ -138,7 +180,7 @@ mod tests {
     use crate::ids::Ids;
     use crate::log::OnBadRow;
 
-    fn read(rows: &[&str], grade: Option<&str>, on_bad_row: OnBadRow) -> Result<Dataset> {
+    fn read(rows: &[&str], grade: Option<&str>, on_bad_row: OnBadRow) -> Result<(Dataset, Vec<String>)> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("c.csv");
         std::fs::write(&path, format!("session,user,query,doc,position,click,score,age,label\n{}\n", rows.join("\n")))
@@ -147,16 +189,17 @@ mod tests {
         read_features(&[path], &options, &["score".into(), "age".into()], grade)
     }
 
+    const ROWS: [&str; 5] = [
+        "1,u,q,b,1,0,0.1,7,0",
+        "2,u,q,b,1,0,0.2,7,1",
+        "3,u,q,b,1,0,0.7,7,0",
+        "1,u,q,a,2,1,5,8,2",
+        "4,u,p,a,1,0,-1,9,true",
+    ];
+
     #[test]
     fn means_and_largest_grades_do_not_depend_on_the_order_of_rows() {
-        let mut rows = vec![
-            "1,u,q,b,1,0,0.1,7,0",
-            "2,u,q,b,1,0,0.2,7,1",
-            "3,u,q,b,1,0,0.7,7,0",
-            "1,u,q,a,2,1,5,8,2",
-            "4,u,p,a,1,0,-1,9,true",
-        ];
-        let data = read(&rows, Some("label"), OnBadRow::Error).unwrap();
+        let (data, notes) = read(&ROWS, Some("label"), OnBadRow::Error).unwrap();
         let names = |ids: &Ids| (0..ids.len()).map(|i| ids.name(i).into_owned()).collect::<Vec<_>>();
         assert_eq!(
             (names(data.queries()), names(data.docs())),
@@ -164,9 +207,21 @@ mod tests {
         );
         assert_eq!(data.features(), [-1.0, 9.0, 5.0, 8.0, ((0.1 + 0.2 + 0.7) / 3.0) as f32, 7.0]);
         assert_eq!(data.grades(), Some(&[1, 2, 1][..]));
+        let mut rows = ROWS;
         rows.reverse();
-        assert_eq!(read(&rows, Some("label"), OnBadRow::Error).unwrap(), data);
-        assert_eq!(read(&rows, None, OnBadRow::Error).unwrap().grades(), None);
+        assert_eq!(read(&rows, Some("label"), OnBadRow::Error).unwrap(), (data, notes));
+        assert_eq!(read(&rows, None, OnBadRow::Error).unwrap().0.grades(), None);
+    }
+
+    #[test]
+    fn features_that_differ_for_a_document_are_noted() {
+        let notes = |rows: &[&str]| read(rows, None, OnBadRow::Error).unwrap().1;
+        let expected = "features differ between rows of the same document and query, and their means are used: score for 1 of \
+                        3 documents (0.1 to 0.7 for doc b of query q); what differs by user or time is no feature of a document";
+        assert_eq!(notes(&ROWS), [expected]);
+        assert!(notes(&[&ROWS[..1], &ROWS[3..]].concat()).is_empty());
+        let both = notes(&[&ROWS[..], &["5,v,p,a,1,0,-1,8,0"]].concat());
+        assert!(both[0].contains("(0.1 to 0.7 for doc b of query q), age for 1; what"), "{both:?}");
     }
 
     #[test]
@@ -176,7 +231,7 @@ mod tests {
         assert!(error("1,u,q,b,2,0,,1,1").ends_with("c.csv:3: score is empty, but should be a finite number"));
         assert!(error("1,u,q,b,2,0,1,NaN,1").ends_with("c.csv:3: age is NaN, but should be a finite number"));
         assert!(error("1,u,q,b,2,0,1,1,7").starts_with("label is 7, but grades are whole numbers from 0 to 4"));
-        let data = read(&["1,u,q,a,1,0,1,1,1", "1,u,q,b,2,0,,1,1"], None, OnBadRow::Skip).unwrap();
+        let (data, _) = read(&["1,u,q,a,1,0,1,1,1", "1,u,q,b,2,0,,1,1"], None, OnBadRow::Skip).unwrap();
         assert_eq!(data.len(), 1);
     }
 }

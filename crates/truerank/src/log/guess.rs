@@ -3,7 +3,7 @@
 use super::columns::Field;
 
 /// Names under which a field is known elsewhere, in small letters and without `_`, `-`, `.` and spaces.
-fn usual_names(field: Field) -> &'static [&'static str] {
+pub(super) fn usual_names(field: Field) -> &'static [&'static str] {
     match field {
         Field::Session => &[
             "session",
@@ -86,6 +86,12 @@ fn usual_names(field: Field) -> &'static [&'static str] {
             "asin",
             "docno",
             "clickurl",
+            "news",
+            "newsid",
+            "article",
+            "articleid",
+            "video",
+            "videoid",
             // Lists.
             "docs",
             "docids",
@@ -100,6 +106,11 @@ fn usual_names(field: Field) -> &'static [&'static str] {
             "urls",
             "objectids",
             "skus",
+            "newsids",
+            "articles",
+            "articleids",
+            "videos",
+            "videoids",
         ],
         Field::Position => &[
             "position",
@@ -114,6 +125,8 @@ fn usual_names(field: Field) -> &'static [&'static str] {
             "itemrank",
             "docrank",
             "placement",
+            "impposition",
+            "imprank",
             // Lists.
             "positions",
             "ranks",
@@ -154,7 +167,8 @@ pub(super) fn is_plural(name: &str) -> bool {
     name.ends_with('s') && is_usual_name(Field::Doc, &name[..name.len() - 1])
 }
 
-fn plain(name: &str) -> String {
+/// A name in small letters and without `_`, `-`, `.` and spaces.
+pub(super) fn plain(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '_' | '-' | '.' | ' ')).flat_map(char::to_lowercase).collect()
 }
 

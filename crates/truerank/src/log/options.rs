@@ -4,12 +4,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::columns::Columns;
+use super::click_when::ClickWhen;
+use super::columns::{Columns, Field};
+use super::events::EventOptions;
 use super::table::Table;
 use super::time::Time;
-use crate::Result;
 use crate::files::FileFormat;
 use crate::named::find_named;
+use crate::{Error, Result};
 
 /// The form of a log file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +24,9 @@ pub enum LogFormat {
     JsonLines,
     /// Apache Parquet.
     Parquet,
+    /// Events of Yandex's Relevance Prediction Challenge, between tabs and without a header: lines
+    /// `session time Q query region url …` and `session time C url`.
+    Yandex,
 }
 
 /// How the names of logs end.
@@ -47,6 +52,7 @@ impl fmt::Display for LogFormat {
             LogFormat::Tsv => "tsv",
             LogFormat::JsonLines => "jsonl",
             LogFormat::Parquet => "parquet",
+            LogFormat::Yandex => "yandex",
         })
     }
 }
@@ -55,9 +61,21 @@ impl FromStr for LogFormat {
     type Err = crate::Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let all = [LogFormat::Csv, LogFormat::Tsv, LogFormat::JsonLines, LogFormat::Parquet];
+        let all = [LogFormat::Csv, LogFormat::Tsv, LogFormat::JsonLines, LogFormat::Parquet, LogFormat::Yandex];
         find_named(&all, text, "a form of logs")
     }
+}
+
+/// Where the names of the columns of a CSV or TSV file are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Header {
+    /// In its first line.
+    #[default]
+    First,
+    /// Nowhere: columns are called 1, 2, 3, ….
+    Numbered,
+    /// Nowhere in the file: these are the names.
+    Names(Vec<String>),
 }
 
 /// What happens to a row that breaks a rule.
@@ -123,6 +141,9 @@ pub struct ReadOptions {
     pub(super) until: Option<Time>,
     pub(super) list_separator: Option<char>,
     pub(super) clicks: Option<ClickList>,
+    pub(super) click_when: Option<ClickWhen>,
+    pub(super) header: Header,
+    pub(super) events: Option<EventOptions>,
     /// Whether times are read although nothing is left out by them.
     pub(super) times: bool,
     /// Whether rows remember where they stand.
@@ -143,6 +164,9 @@ impl Default for ReadOptions {
             until: None,
             list_separator: None,
             clicks: None,
+            click_when: None,
+            header: Header::First,
+            events: None,
             times: false,
             places: false,
             numbers: Vec::new(),
@@ -207,6 +231,25 @@ impl ReadOptions {
         self
     }
 
+    /// What makes a shown document a clicked one, instead of a column of 0 and 1. Default: that column.
+    pub fn click_when(mut self, when: ClickWhen) -> Self {
+        self.click_when = Some(when);
+        self
+    }
+
+    /// Where the names of the columns of CSV and TSV files are. Default: in the first line.
+    pub fn header(mut self, header: Header) -> Self {
+        self.header = header;
+        self
+    }
+
+    /// A log of events, whose rows show documents or click them; they are joined into impressions. Default: rows are
+    /// impressions or result pages.
+    pub fn event_log(mut self, events: EventOptions) -> Self {
+        self.events = Some(events);
+        self
+    }
+
     /// The highest grade, where grades are read from the log. Default: 4.
     pub fn max_grade(mut self, max_grade: u8) -> Self {
         self.max_grade = max_grade;
@@ -240,6 +283,46 @@ impl ReadOptions {
         self.tables.retain(|other| other.name() != table.name());
         self.tables.push(table);
         self
+    }
+
+    /// How events are read, if the log is one of events.
+    pub(super) fn events(&self) -> Option<EventOptions> {
+        match self.format {
+            Some(LogFormat::Yandex) => Some(EventOptions::yandex()),
+            _ => self.events.clone(),
+        }
+    }
+
+    /// Refuses what contradicts itself.
+    pub(super) fn check(&self) -> Result<()> {
+        let finding = match (&self.click_when, self.columns.said(Field::Click)) {
+            (Some(when), Some(column)) => format!(
+                "both --click-when '{when}' and --column click={column} say what a click is, but one of them should; leave \
+                 one out"
+            ),
+            (Some(_), None) if self.clicks.is_some_and(|clicks| clicks != ClickList::Flags) => {
+                "--click-when looks at one value for each document, but --clicks says that lists name clicked ones; leave \
+                 one out"
+                    .to_string()
+            }
+            (Some(_), None) if self.events().is_some() => {
+                "--click-when is for logs of shown documents, but this is one of events, whose clicks are named with \
+                 --click-event"
+                    .to_string()
+            }
+            _ if self.events().is_some() && self.columns.said(Field::Session) == Some("") => {
+                "session= says that each row is a page, but a log of events needs a session, by which clicks find their page"
+                    .to_string()
+            }
+            _ if self.events().is_some() && !self.numbers.is_empty() => {
+                "columns of numbers are read from shown documents, but this is a log of events".to_string()
+            }
+            _ if self.format == Some(LogFormat::Yandex) && self.needs_times() => {
+                "times of --format yandex count from the start of each session, so nothing can be chosen by time".to_string()
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::parameter(finding))
     }
 
     /// The table that a path means.

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::bad_rows::{BadKind, Fault};
 use super::build::{check_id, click_of, number_of, position_of};
 use super::columns::Field;
+use super::events::Kind;
 use super::guess::is_plural;
 use super::json::parse_list;
 use super::layout::Layout;
@@ -45,8 +46,7 @@ impl<'a> Page<'a> {
             Some(column) => positions(&list(record.value(column), lists.separator), docs.len())?,
             None => (1..=docs.len() as u32).collect(),
         };
-        let clicks = list(record.value(layout.click), lists.separator);
-        let clicks = clicks_of(lists.clicks, &clicks, &docs, &positions)?;
+        let clicks = clicks(layout, lists, record, &docs, &positions)?;
         let numbers = numbers(layout, lists, record, docs.len())?;
         Ok(Page { docs, positions, clicks, numbers })
     }
@@ -65,6 +65,29 @@ fn same_length(what: &str, found: usize, docs: usize) -> Result<(), Fault> {
     match found == docs {
         true => Ok(()),
         false => Err(bad(format!("has {docs} documents and {found} {what}, but each document needs one"))),
+    }
+}
+
+/// Which documents were clicked; clicks of events are records of their own.
+fn clicks(
+    layout: &Layout,
+    lists: &Lists,
+    record: &impl Record,
+    docs: &[Value<'_>],
+    positions: &[u32],
+) -> Result<Vec<bool>, Fault> {
+    if layout.events.is_some() {
+        return Ok(vec![false; docs.len()]);
+    }
+    let clicks = list(record.value(layout.click), lists.separator);
+    match &layout.click_when {
+        None => clicks_of(lists.clicks, &clicks, docs, positions),
+        // A page without any value has no clicks.
+        Some(_) if clicks.is_empty() => Ok(vec![false; docs.len()]),
+        Some(when) => {
+            same_length("values that make a click", clicks.len(), docs.len())?;
+            clicks.iter().map(|value| when.holds(value)).collect()
+        }
     }
 }
 
@@ -146,7 +169,8 @@ pub(super) fn find_lists(
     options: &ReadOptions,
     sample: &[impl Record],
 ) -> Result<Option<(Lists, String)>> {
-    let docs: Vec<Value<'_>> = sample.iter().map(|record| record.value(layout.doc)).collect();
+    let is_shown = |record: &&_| layout.events.as_ref().is_none_or(|events| events.kind(*record) == Ok(Kind::Shown));
+    let docs: Vec<Value<'_>> = sample.iter().filter(is_shown).map(|record| record.value(layout.doc)).collect();
     let is_text = !docs.iter().any(|doc| matches!(doc, Value::List(_)));
     let is_json = |doc: &Value<'_>| matches!(doc, Value::Text(text) if parse_list(text).is_some());
     let is_said = options.list_separator.is_some() || options.clicks.is_some() || is_plural(doc_column);
@@ -155,17 +179,21 @@ pub(super) fn find_lists(
     }
     let texts = docs.iter().filter(|doc| !is_json(doc));
     let separator = options.list_separator.or_else(|| guess_separator(texts));
+    let has_clicks = layout.click_when.is_none() && layout.events.is_none();
     let clicks = match options.clicks {
         Some(clicks) => clicks,
-        None => guess_clicks(path, layout, separator, sample)?,
+        None if has_clicks => guess_clicks(path, layout, separator, sample)?,
+        None => ClickList::Flags,
     };
     let between = separator.map_or(String::new(), |separator| format!(" separated by '{separator}'"));
-    let meaning = match clicks {
-        ClickList::Flags => "0 or 1 for each document",
-        ClickList::Docs => "the documents that were clicked",
-        ClickList::Positions => "the positions that were clicked",
+    let meaning = match (clicks, &layout.click_when, &layout.events) {
+        (.., Some(_)) => "clicks are events of their own".to_string(),
+        (_, Some(when), _) => format!("a document is clicked when {when}"),
+        (ClickList::Flags, ..) => "clicks are 0 or 1 for each document".to_string(),
+        (ClickList::Docs, ..) => "clicks are the documents that were clicked".to_string(),
+        (ClickList::Positions, ..) => "clicks are the positions that were clicked".to_string(),
     };
-    let note = format!("each row is a result page: {doc_column} holds lists{between}; clicks are {meaning}");
+    let note = format!("each row is a result page: {doc_column} holds lists{between}; {meaning}");
     Ok(Some((Lists { separator, clicks }, note)))
 }
 

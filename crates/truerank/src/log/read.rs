@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::bad_rows::{BadRow, BadRowsWriter};
+use super::events::read_events;
 use super::expand::{STDIN, expand};
 use super::layout::ReadColumn;
 use super::options::{OnBadRow, ReadOptions};
@@ -74,6 +75,20 @@ pub(crate) fn for_each_rows_in_order(
 }
 
 fn read(
+    paths: &[PathBuf],
+    options: &ReadOptions,
+    progress: &dyn Progress,
+    workers: usize,
+    take: impl Fn(Piece) -> Result<()> + Sync,
+) -> Result<Reading> {
+    match options.events() {
+        Some(events) => read_events(paths, options, &events, progress, &take),
+        None => read_records(paths, options, progress, workers, take),
+    }
+}
+
+/// Reads records as they stand in the files: impressions, or events.
+pub(super) fn read_records(
     paths: &[PathBuf],
     options: &ReadOptions,
     progress: &dyn Progress,
@@ -157,10 +172,16 @@ impl<T: Fn(Piece) -> Result<()> + Sync> Reader<'_, T> {
 
     fn run_task(&self, task: Task) -> Result<()> {
         let (number, file) = (task.number, task.file);
+        let has_sessions = !task.work.layout().session.is_empty();
         let mut taken = Ok(());
-        let bad = task.work.run(&mut |rows| {
-            if rows.len() > 0 && taken.is_ok() {
-                self.rows_of[file].fetch_add(rows.len() as u64, Ordering::Relaxed);
+        let bad = task.work.run(&mut |mut rows| {
+            let count = rows.len() as u64 + rows.others.values().sum::<u64>();
+            if count > 0 && taken.is_ok() {
+                self.rows_of[file].fetch_add(count, Ordering::Relaxed);
+                if !has_sessions {
+                    // Each record is a page: its number in its task, and that of the task.
+                    rows.sessions.iter_mut().for_each(|session| *session += number << 32);
+                }
                 taken = (self.take)(Piece { number, file, rows });
             }
         })?;

@@ -1,6 +1,7 @@
 //! Rows as readers give them to the counter: ids as codes that need no hashing where they are small integers.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::values::canonical_integer;
 use crate::ids::Interner;
@@ -25,6 +26,24 @@ pub(crate) struct Rows {
     pub numbers: Vec<f64>,
     /// Where the rows stand; empty where that is not asked for.
     pub traces: Vec<Trace>,
+    /// What each row is, in a log of events; empty otherwise.
+    pub parts: Vec<Part>,
+    /// How often there were which other events.
+    pub others: BTreeMap<String, u64>,
+}
+
+/// More names than this are not names of events, and counting them would cost memory.
+const MOST_NAMES: usize = 1000;
+
+/// What a row of a log of events is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// A document of a page that stands in one record, by the record's number.
+    Page(u64),
+    /// A document that was shown, in a record of its own.
+    Shown,
+    /// A click; its user is not looked at, and its query only where it says one.
+    Click { has_query: bool },
 }
 
 /// Where a row stands and what it looks like there.
@@ -41,6 +60,13 @@ pub(crate) struct Trace {
 impl Rows {
     pub fn len(&self) -> usize {
         self.sessions.len()
+    }
+
+    /// Counts an event of another kind.
+    pub fn count_other(&mut self, name: String) {
+        if self.others.len() < MOST_NAMES || self.others.contains_key(&name) {
+            *self.others.entry(name).or_default() += 1;
+        }
     }
 }
 

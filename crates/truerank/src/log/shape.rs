@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::expand::{STDIN, expand};
 use super::layout::{Layout, ReadColumn};
-use super::options::{LogFormat, ReadOptions};
+use super::options::{Header, LogFormat, ReadOptions};
 use super::source::{Heads, Source, size};
 use crate::files::Compression;
 use crate::{Error, Result};
@@ -36,6 +36,8 @@ pub(crate) struct FileShape {
     pub types: Vec<String>,
     /// Whether a JSON file is one array instead of an object per line.
     pub is_array: bool,
+    /// Whether names of columns were given, since the file has none.
+    pub has_no_header: bool,
     pub compression: Option<Compression>,
 }
 
@@ -97,6 +99,7 @@ impl FileShape {
             columns: source.columns(),
             types: source.types(),
             is_array: source.is_array(),
+            has_no_header: options.header != Header::First,
             compression: compression(path)?,
             layout,
         }))

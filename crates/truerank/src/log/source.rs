@@ -8,6 +8,7 @@ use super::bad_rows::{BadRow, Unit};
 use super::batches::{BatchLog, BatchSource};
 use super::blocks::{BLOCK, Block, Blocks, Cut};
 use super::delimited::DelimitedForm;
+use super::events::YandexForm;
 use super::expand::STDIN;
 use super::input::Input;
 use super::json::JsonForm;
@@ -41,6 +42,14 @@ pub(super) enum Work {
 }
 
 impl Work {
+    /// Where the fields stand.
+    pub fn layout(&self) -> &Layout {
+        match self {
+            Work::Block(form, _) => form.layout(),
+            Work::Chunk(log, _) => log.layout(),
+        }
+    }
+
     /// Hands the rows to `take`, perhaps in pieces; returns the bad rows.
     pub fn run(self, take: &mut dyn FnMut(Rows)) -> Result<Vec<BadRow>> {
         match self {
@@ -204,6 +213,7 @@ impl Source {
                 Some(form) => Some(Arc::new(form)),
                 None => None,
             },
+            LogFormat::Yandex => YandexForm::open(path, &mut blocks, options)?.map(|form| Arc::new(form) as _),
             LogFormat::Parquet => {
                 let finding =
                     "Parquet cannot be read from standard input: its directory stands at its end; give the file";

@@ -13,6 +13,9 @@ use crate::{Error, Result};
 
 const FILE_TYPE: FileType = FileType { name: "truerank/relevance", version: 1 };
 
+/// The estimator of a file that does not name it.
+const UNKNOWN: &str = "unknown";
+
 /// Rows that are made into columns at a time.
 const ROWS: usize = 1 << 16;
 
@@ -60,10 +63,11 @@ impl Relevance {
         ]
     }
 
-    /// Reads what [`write`](Relevance::write) wrote.
+    /// Reads what [`write`](Relevance::write) wrote, or what another program made of it: metadata may be missing, and with it
+    /// what is known of the estimator. Columns may not.
     pub fn read(path: &Path) -> Result<Self> {
-        let table = TableReader::open_as(path, FILE_TYPE)?;
-        let estimator = table.note("estimator").unwrap_or_default();
+        let table = TableReader::open_as_or_plain(path, FILE_TYPE)?;
+        let estimator = table.note("estimator").unwrap_or_else(|| UNKNOWN.to_string());
         let beta = table.note("beta").and_then(|text| text.parse().ok());
         let correction = Correction::from_notes(|key| table.note(key));
         let by_position = split(&table.note("prior_by_position").unwrap_or_default());
@@ -74,7 +78,7 @@ impl Relevance {
             let (weight, exposure, variance) =
                 (columns.floats("weight")?, columns.floats("exposure")?, columns.floats("variance")?);
             let divisor = columns.optional_floats("divisor")?;
-            let (impressions, clicks) = (columns.counts("impressions")?, columns.counts("clicks")?);
+            let (impressions, clicks) = (columns.counts_or_floats("impressions")?, columns.counts_or_floats("clicks")?);
             for i in 0..columns.len() {
                 if !(weight[i].is_finite() && weight[i] >= 0.0) {
                     let finding = format!("weight is {}, but weights are finite and not negative", weight[i]);
@@ -202,5 +206,49 @@ mod tests {
         let path = folder.path().join("r.parquet");
         relevance.write(&path).unwrap();
         assert_eq!(Relevance::read(&path).unwrap(), relevance);
+    }
+
+    #[test]
+    fn tables_of_other_programs_need_no_metadata_but_all_columns() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("edited.parquet");
+        let texts = |values: [&str; 2]| Arc::new(arrow_array::LargeStringArray::from(values.to_vec())) as ArrayRef;
+        let floats = |values: [f64; 2]| Arc::new(Float64Array::from(values.to_vec())) as ArrayRef;
+        let write = |columns: &[(&str, ArrayRef)]| {
+            let batch = arrow_array::RecordBatch::try_from_iter(columns.iter().cloned()).unwrap();
+            let file = std::fs::File::create(&path).unwrap();
+            let mut writer = parquet::arrow::ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+            writer.write(&batch).unwrap();
+            writer.close().unwrap();
+            Relevance::read(&path)
+        };
+        let mut columns = vec![
+            ("query", texts(["q", "q"])),
+            ("doc", texts(["b", "a"])),
+            ("weight", floats([0.5, 0.25])),
+            ("impressions", floats([4.0, 2.0])),
+            ("clicks", floats([1.0, 0.0])),
+            ("exposure", floats([2.0, 1.0])),
+            ("variance", floats([0.1, 0.1])),
+        ];
+        let relevance = write(&columns).unwrap();
+        assert_eq!((relevance.estimator.as_str(), relevance.beta), (UNKNOWN, None));
+        assert_eq!(
+            relevance.weights.iter().map(|w| (w.weight, w.impressions)).collect::<Vec<_>>(),
+            [(0.25, 2), (0.5, 4)]
+        );
+        columns[3].1 = floats([4.5, 2.0]);
+        assert!(
+            write(&columns)
+                .unwrap_err()
+                .to_string()
+                .ends_with("impressions is 4.5, but counts are whole numbers from 0")
+        );
+        columns.remove(3);
+        assert!(write(&columns).unwrap_err().to_string().contains("has no column 'impressions'"));
+        let other = FileType { name: "truerank/cells", version: 1 };
+        let fields = vec![Field::new("weight", DataType::Float64, false)];
+        TableWriter::create(&path, other, fields, &[]).unwrap().finish().unwrap();
+        assert!(Relevance::read(&path).unwrap_err().to_string().contains("is a truerank/cells file"));
     }
 }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use super::cluster::Cluster;
 use super::paths::{files_url, text};
 use crate::files::Compression;
-use crate::log::{ANONYMOUS, ColumnKind, FileShape, Layout, LogFormat, LogShape};
-use crate::sql::Dialect;
+use crate::log::{ALL_PAGES, ANONYMOUS, ColumnKind, FileShape, LogFormat, LogShape, QUERY_JOINT};
+use crate::sql::{Dialect, click_value};
 use crate::{Error, Result};
 
 /// The name of the view.
@@ -52,6 +52,11 @@ fn check(file: &FileShape) -> Result<()> {
     let is_named_gz = name.to_lowercase().ends_with(".gz");
     let is_text = file.format != LogFormat::Parquet;
     let finding = match file.compression {
+        _ if file.layout.events.is_some() => "is a log of events, which are joined into impressions on one machine",
+        _ if file.layout.session.is_empty() => {
+            "has no sessions, and rows have no numbers on Spark that could tell pages apart; add a column that does"
+        }
+        _ if file.has_no_header => "has no header, but Spark takes the first line of CSV and TSV for one; add it",
         _ if file.layout.lists.is_some() => "has one row per result page, but Spark counts rows per shown document",
         _ if name.starts_with(['.', '_']) => {
             "has a name that starts with . or _, but Spark passes over such files; rename it"
@@ -70,14 +75,14 @@ fn check(file: &FileShape) -> Result<()> {
 }
 
 fn check_types(file: &FileShape) -> Result<()> {
-    let Layout { query, doc, user, .. } = file.layout;
+    let layout = &file.layout;
     let replaced = file.layout.columns().into_iter().find(|at| file.columns[*at].0.contains("${"));
     if let (Some(at), LogFormat::Parquet) = (replaced, file.format) {
         let finding =
             format!("has a column '{}', but Spark replaces ${{…}} in names of Parquet columns", file.columns[at].0);
         return Err(refused(&file.path, &finding));
     }
-    for at in [Some(query), Some(doc), user].into_iter().flatten() {
+    for &at in layout.query.iter().chain([&layout.doc]).chain(&layout.user) {
         if let (name, ColumnKind::Unsigned) = &file.columns[at] {
             let finding =
                 format!("has ids of type UInt64 in column '{name}', but Spark has no such type; store them as text");
@@ -104,7 +109,7 @@ fn groups(files: &[FileShape]) -> Result<Vec<Group<'_>>> {
         let folder = path.parent().unwrap_or(Path::new("/")).to_path_buf();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let layout = &shape.layout;
-        let fields = (&layout.session, layout.user, layout.query, layout.doc, layout.position, layout.click);
+        let fields = (&layout.session, layout.user, &layout.query, layout.doc, layout.position, layout.click);
         let signature = format!("{} {fields:?} {:?} {:?}", shape.format, shape.columns, shape.types);
         let count = found.len();
         let group = found.entry((signature, folder.display().to_string())).or_insert_with(|| Group {
@@ -123,7 +128,12 @@ fn id_kinds(cluster: &Cluster, groups: &[Group<'_>]) -> Result<IdKinds> {
     let mut found = [false; 3];
     for group in groups {
         let layout = &group.shape.layout;
-        let columns = [layout.user, Some(layout.query), Some(layout.doc)];
+        // Several columns together are text.
+        let query = match layout.query[..] {
+            [query] => Some(query),
+            _ => None,
+        };
+        let columns = [layout.user, query, Some(layout.doc)];
         for (is_text, column) in found.iter_mut().zip(columns) {
             *is_text |= match column {
                 None => true,
@@ -157,7 +167,8 @@ impl Group<'_> {
             LogFormat::Parquet => cluster.files(&self.view, "parquet", &url, "", &[]),
             LogFormat::Csv => cluster.files(&self.view, "csv", &url, &self.schema("STRING"), &delimited(",")),
             LogFormat::Tsv => cluster.files(&self.view, "csv", &url, &self.schema("STRING"), &delimited("\t")),
-            LogFormat::JsonLines => {
+            // A log of events is refused before.
+            LogFormat::JsonLines | LogFormat::Yandex => {
                 let options = [("mode", "PERMISSIVE"), broken];
                 cluster.files(&self.view, "json", &url, &self.schema("VARIANT"), &options)
             }
@@ -190,12 +201,29 @@ impl Group<'_> {
             "SELECT {} AS session, {user} AS `user`, {} AS query, {} AS doc, {} AS position, {} AS click, \
              INPUT_FILE_NAME() AS {FILE} FROM {}",
             session.join(JOINT),
-            self.id(layout.query, kinds.queries),
+            self.query(kinds.queries),
             self.id(layout.doc, kinds.docs),
             self.unbroken(&position),
-            self.number(layout.click),
+            self.click(),
             self.view
         )
+    }
+
+    fn query(&self, is_text: bool) -> String {
+        match self.shape.layout.query[..] {
+            [] => Dialect::Spark.literal(ALL_PAGES),
+            [query] => self.id(query, is_text),
+            ref several => {
+                let parts: Vec<String> =
+                    several.iter().map(|at| format!("NULLIF({}, '')", self.id(*at, true))).collect();
+                parts.join(&format!(" || {} || ", Dialect::Spark.literal(QUERY_JOINT)))
+            }
+        }
+    }
+
+    fn click(&self) -> String {
+        let value = self.number(self.shape.layout.click);
+        self.shape.layout.click_when.as_ref().map_or(value.clone(), |when| click_value(Dialect::Spark, when, &value))
     }
 
     fn id(&self, at: usize, is_text: bool) -> String {
@@ -246,13 +274,23 @@ fn quoted(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::ReadOptions;
+    use crate::log::{Columns, EventOptions, Header, ReadOptions};
 
     fn shape(name: &str, content: &[u8]) -> FileShape {
+        shape_as(name, content, &ReadOptions::new())
+    }
+
+    fn shape_as(name: &str, content: &[u8], options: &ReadOptions) -> FileShape {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         std::fs::write(&path, content).unwrap();
-        LogShape::find(&[path], &ReadOptions::new()).unwrap().files.remove(0)
+        LogShape::find(&[path], options).unwrap().files.remove(0)
+    }
+
+    fn columns(mappings: &[&str]) -> Columns {
+        let mut columns = Columns::default();
+        mappings.iter().for_each(|mapping| columns.map_text(mapping).unwrap());
+        columns
     }
 
     const ROW: &[u8] = b"session,user,query,doc,position,click\n1,u,q,d,1,0\n";
@@ -274,6 +312,34 @@ mod tests {
             let message = check(&shape(name, content)).unwrap_err().to_string();
             assert!(message.contains(expected) && message.ends_with("; or count without --engine"), "{message}");
         }
+    }
+
+    #[test]
+    fn what_needs_one_machine_is_refused() {
+        let events = b"type,session,query,docs,doc\nquery,s,q,a|b,\nclick,s,,,a\n";
+        let names = ["session", "user", "query", "doc", "position", "click"].map(String::from).to_vec();
+        let refused = [
+            (shape_as("e.csv", events, &ReadOptions::new().event_log(EventOptions::new("type"))), "is a log of events"),
+            (shape_as("a.csv", ROW, &ReadOptions::new().columns(columns(&["session="]))), "has no sessions"),
+            (shape_as("b.csv", b"1,u,q,d,1,0\n", &ReadOptions::new().header(Header::Names(names))), "has no header"),
+        ];
+        for (shape, expected) in refused {
+            let message = check(&shape).unwrap_err().to_string();
+            assert!(message.contains(expected) && message.ends_with("; or count without --engine"), "{message}");
+        }
+    }
+
+    #[test]
+    fn conditions_and_joined_queries_are_expressions() {
+        let options =
+            ReadOptions::new().columns(columns(&["query=user+query"])).click_when("click>=2".parse().unwrap());
+        let shape = shape_as("a.csv", ROW, &options);
+        assert!(check(&shape).is_ok());
+        let group = Group { view: "files".into(), shape: &shape, folder: PathBuf::new(), names: Vec::new() };
+        let select = group.select(IdKinds { users: true, queries: true, docs: true });
+        let query = "NULLIF(CAST(`c1` AS STRING), '') || '+' || NULLIF(CAST(`c2` AS STRING), '') AS query";
+        assert!(select.contains(query), "{select}");
+        assert!(select.contains(">= CAST('2' AS DOUBLE) THEN '1' ELSE '0' END AS click"), "{select}");
     }
 
     #[test]

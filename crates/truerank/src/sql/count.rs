@@ -1,7 +1,9 @@
 //! The statements that count a log, from one template.
 
+use super::click::click_value;
 use super::dialect::Dialect;
-use crate::log::{Columns, MAX_POSITION};
+use crate::log::{ALL_PAGES, ClickWhen, Columns, MAX_POSITION, QUERY_JOINT};
+use crate::{Error, Result};
 
 const TEMPLATE: &str = include_str!("count.sql");
 
@@ -15,7 +17,7 @@ const JOINT: &str = "CHR(31)";
 /// use truerank::sql::{CountSql, Dialect};
 /// let mut columns = Columns::default();
 /// columns.map("user", "client id")?;
-/// let sql = CountSql::new(Dialect::DuckDb).columns(&columns).table("clicks").script();
+/// let sql = CountSql::new(Dialect::DuckDb).columns(&columns)?.table("clicks").script();
 /// assert!(sql.contains("\"client id\" AS \"user\"") && sql.contains("FROM \"clicks\""));
 /// # Ok::<(), truerank::Error>(())
 /// ```
@@ -87,8 +89,9 @@ impl CountView {
 impl CountSql {
     /// Counts a table called `log` with columns named as the fields are.
     pub fn new(dialect: Dialect) -> Self {
-        let sql = CountSql { dialect, source: String::new(), fields: Default::default(), place: None };
-        sql.table("log").columns(&Columns::default())
+        let mut fields = ["session", "user", "query", "doc", "position", "click"].map(|name| dialect.identifier(name));
+        fields[0] = joined(dialect, &["session"], JOINT);
+        CountSql { dialect, source: String::new(), fields, place: None }.table("log")
     }
 
     /// The table of the log. Where its name has dots, each part is quoted by itself. Default: `log`.
@@ -99,22 +102,37 @@ impl CountSql {
     }
 
     /// The names of the columns. Default: those of the fields.
-    pub fn columns(mut self, columns: &Columns) -> Self {
+    ///
+    /// A log without sessions is refused: rows of a table have no numbers that could tell pages apart.
+    pub fn columns(mut self, columns: &Columns) -> Result<Self> {
         let dialect = self.dialect;
         let fields = columns.named();
+        if fields.session.is_empty() {
+            let finding = "session= says that each row is a page, but rows of a table have no numbers in SQL; make a column \
+                           that tells pages apart and name it";
+            return Err(Error::parameter(finding));
+        }
         let column = |name: &str| dialect.identifier(name);
-        let user = match fields.user {
-            Some(user) => column(user),
-            None => dialect.literal(crate::log::ANONYMOUS),
+        let user = fields.user.map_or_else(|| dialect.literal(crate::log::ANONYMOUS), column);
+        let query = match fields.query[..] {
+            [] => dialect.literal(ALL_PAGES),
+            [query] => column(query),
+            ref several => joined(dialect, several, &dialect.literal(QUERY_JOINT)),
         };
         self.fields = [
-            session(dialect, &fields.session),
+            joined(dialect, &fields.session, JOINT),
             user,
-            column(fields.query),
+            query,
             column(fields.doc),
             column(fields.position),
             column(fields.click),
         ];
+        Ok(self)
+    }
+
+    /// What makes a click, instead of a column of 0 and 1; comes after [`columns`](Self::columns). Default: that column.
+    pub fn click_when(mut self, when: &ClickWhen) -> Self {
+        self.fields[5] = click_value(self.dialect, when, &self.dialect.identifier(when.column()));
         self
     }
 
@@ -170,19 +188,16 @@ impl CountSql {
             "user" => self.dialect.identifier("user"),
             "max_position" => MAX_POSITION.to_string(),
             "place" => self.place.map_or(String::new(), |place| format!(", {place}")),
-            word => {
-                let words = self.dialect.words();
-                words.iter().find(|(name, _)| *name == word).map_or(String::new(), |(_, value)| (*value).to_string())
-            }
+            word => self.dialect.word(word).to_string(),
         }
     }
 }
 
-/// A session as text: missing where one of its parts is missing or empty.
-fn session(dialect: Dialect, columns: &[&str]) -> String {
-    let text = dialect.words()[1].1;
+/// Several columns as one text: missing where one of its parts is missing or empty.
+fn joined(dialect: Dialect, columns: &[&str], joint: &str) -> String {
+    let text = dialect.word("text");
     let parts = columns.iter().map(|column| format!("NULLIF(CAST({} AS {text}), '')", dialect.identifier(column)));
-    parts.collect::<Vec<_>>().join(&format!(" || {JOINT} || "))
+    parts.collect::<Vec<_>>().join(&format!(" || {joint} || "))
 }
 
 #[cfg(test)]
@@ -211,7 +226,7 @@ mod tests {
     #[test]
     fn names_are_data_even_if_they_look_like_placeholders_or_sql() {
         let nasty = "{log}\"; DROP TABLE clicks; --";
-        let sql = CountSql::new(Dialect::DuckDb).columns(&columns(&[&format!("doc={nasty}")])).table("{text}");
+        let sql = CountSql::new(Dialect::DuckDb).columns(&columns(&[&format!("doc={nasty}")])).unwrap().table("{text}");
         let query = sql.query(CountView::Log);
         assert!(query.contains("\"{log}\"\"; DROP TABLE clicks; --\" AS doc"), "{query}");
         assert!(query.contains("FROM \"{text}\""), "{query}");
@@ -221,11 +236,23 @@ mod tests {
 
     #[test]
     fn sessions_may_be_several_columns_and_users_none() {
-        let sql = CountSql::new(Dialect::Spark).columns(&columns(&["session=user+ta`sk", "user="]));
+        let sql = CountSql::new(Dialect::Spark).columns(&columns(&["session=user+ta`sk", "user="])).unwrap();
         let query = sql.query(CountView::Log);
         let session =
             "NULLIF(CAST(`user` AS STRING), '') || CHR(31) || NULLIF(CAST(`ta``sk` AS STRING), '') AS session";
         assert!(query.contains(session), "{query}");
         assert!(query.contains("'anonymous' AS `user`"), "{query}");
+    }
+
+    #[test]
+    fn queries_may_be_several_columns_or_none_and_sessions_must_be_there() {
+        let query = |mapping: &str| {
+            let sql = CountSql::new(Dialect::DuckDb).columns(&columns(&[mapping]));
+            sql.map(|sql| sql.query(CountView::Log)).map_err(|error| error.to_string())
+        };
+        assert!(query("query=").unwrap().contains("'all' AS query"));
+        let joined = "NULLIF(CAST(\"a\" AS VARCHAR), '') || '+' || NULLIF(CAST(\"b\" AS VARCHAR), '') AS query";
+        assert!(query("query=a+b").unwrap().contains(joined));
+        assert!(query("session=").unwrap_err().starts_with("session= says that each row is a page"));
     }
 }

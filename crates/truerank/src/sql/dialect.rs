@@ -46,13 +46,19 @@ impl Dialect {
         }
     }
 
+    /// The word that stands for a placeholder of the template; empty for an unknown one.
+    pub(super) fn word(self, placeholder: &str) -> &'static str {
+        self.words().iter().find(|(name, _)| *name == placeholder).map_or("", |(_, word)| word)
+    }
+
     /// The words that differ, by the placeholders of the template.
-    pub(super) fn words(self) -> [(&'static str, &'static str); 6] {
+    pub(super) fn words(self) -> [(&'static str, &'static str); 7] {
         match self {
             Dialect::Spark => [
                 ("create", "CREATE OR REPLACE TEMPORARY VIEW"),
                 ("text", "STRING"),
                 ("integer", "BIGINT"),
+                ("float", "DOUBLE"),
                 ("matches", "REGEXP_LIKE"),
                 ("try_cast", "TRY_CAST"),
                 ("page", "SORT_ARRAY(COLLECT_LIST(STRUCT(position, doc, click)))"),
@@ -61,6 +67,7 @@ impl Dialect {
                 ("create", "CREATE OR REPLACE TEMPORARY VIEW"),
                 ("text", "VARCHAR"),
                 ("integer", "BIGINT"),
+                ("float", "DOUBLE"),
                 ("matches", "REGEXP_MATCHES"),
                 ("try_cast", "TRY_CAST"),
                 ("page", "LIST_SORT(LIST(STRUCT_PACK(position := position, doc := doc, click := click)))"),
@@ -69,6 +76,7 @@ impl Dialect {
                 ("create", "CREATE OR REPLACE TEMP TABLE"),
                 ("text", "STRING"),
                 ("integer", "INT64"),
+                ("float", "FLOAT64"),
                 ("matches", "REGEXP_CONTAINS"),
                 ("try_cast", "SAFE_CAST"),
                 // BigQuery does not group by arrays, so pages are told apart by their text.

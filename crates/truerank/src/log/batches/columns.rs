@@ -32,7 +32,7 @@ pub(super) fn push_batch(batch: &RecordBatch, layout: &Layout, rows: &mut Rows) 
 
 fn push(batch: &RecordBatch, layout: &Layout, rows: &mut Rows) -> Option<()> {
     let column = |at: usize| Column::of(batch.column(at));
-    let [session, query, doc] = [column(layout.session[0])?, column(layout.query)?, column(layout.doc)?];
+    let [session, query, doc] = [column(layout.session[0])?, column(layout.query[0])?, column(layout.doc)?];
     let user = match layout.user {
         Some(at) => Some(column(at)?),
         None => None,

@@ -13,6 +13,7 @@ use arrow_schema::SchemaRef;
 use super::bad_rows::BadRow;
 use super::build::RowBuilder;
 use super::layout::Layout;
+use super::missing::refuse_header;
 use super::options::ReadOptions;
 use super::pages::find_lists;
 use super::record::Record;
@@ -58,13 +59,14 @@ impl BatchLog {
         options: &ReadOptions,
         notes: &mut Vec<String>,
     ) -> Result<Self> {
+        refuse_header(path, options, "no text")?;
         let names: Vec<_> = source.schema().fields().iter().map(|field| field.name().clone()).collect();
         let layout = Layout::find(path, &names, options)?;
         types::check_types(path, source.schema(), &layout)?;
         let (stops, places) = (!options.skips(), options.places);
         let mut log = BatchLog { path: path.to_path_buf(), source, layout, stops, places };
         log.find_lists(options, &names, notes)?;
-        log.layout.check_position(path, &names)?;
+        log.layout.check(path, &names, options)?;
         Ok(log)
     }
 

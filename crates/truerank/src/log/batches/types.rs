@@ -41,13 +41,19 @@ fn check_type(at: usize, name: &str, kind: &DataType, layout: &Layout) -> Result
     let is_number = kind.is_integer() || kind.is_floating();
     let is_time = matches!(kind, DataType::Timestamp(..) | DataType::Date32 | DataType::Date64);
     let (is_flag, is_list) = (*kind == DataType::Boolean, is_list(kind));
+    let is_click = match (&layout.click_when, &layout.events) {
+        (Some(when), _) if when.compares() => is_number || is_flag || is_list,
+        (Some(_), _) => true,
+        (None, Some(_)) => kind.is_integer() || is_list,
+        (None, None) => is_number || is_flag || is_list,
+    };
     let rules: [(Field, bool, bool, &str); 7] = [
         (Field::Session, layout.session.contains(&at), kind.is_integer() || is_time, "text or whole numbers"),
         (Field::User, layout.user == Some(at), kind.is_integer(), "text or whole numbers"),
-        (Field::Query, layout.query == at, kind.is_integer(), "text or whole numbers"),
+        (Field::Query, layout.query.contains(&at), kind.is_integer(), "text or whole numbers"),
         (Field::Doc, layout.doc == at, kind.is_integer() || is_list, "text or whole numbers, or lists of them"),
         (Field::Position, layout.position == Some(at), is_number || is_list, "numbers"),
-        (Field::Click, layout.click == at, is_number || is_flag || is_list, "numbers"),
+        (Field::Click, layout.click == at, is_click, "numbers"),
         (Field::Time, layout.time == Some(at), is_number || is_time, "times or numbers"),
     ];
     let broken = rules.iter().find(|(_, is_read, is_good, _)| *is_read && !is_good);

@@ -8,7 +8,7 @@ use super::bad_rows::{BadKind, BadRow, Fault};
 use super::blocks::{Block, Blocks, Cut, Lines, MAX_RECORD, damage, is_text};
 use super::build::RowBuilder;
 use super::layout::Layout;
-use super::options::ReadOptions;
+use super::options::{Header, ReadOptions};
 use super::pages::{Lists, find_lists};
 use super::record::{Record, Value};
 use super::text::{Parsed, TextForm, bad_rows_of};
@@ -23,7 +23,9 @@ const SAMPLE: usize = 1000;
 pub(super) struct DelimitedForm {
     path: PathBuf,
     delimiter: u8,
-    /// How many columns the header has.
+    /// What the first line is called in messages.
+    first: &'static str,
+    /// How many columns it has.
     width: usize,
     layout: Layout,
     stops: bool,
@@ -65,12 +67,13 @@ impl DelimitedForm {
         options: &ReadOptions,
         notes: &mut Vec<String>,
     ) -> Result<Option<Self>> {
-        let Some((names, end)) = read_header(path, blocks, delimiter)? else { return Ok(None) };
+        let Some((names, end)) = read_names(path, blocks, delimiter, &options.header)? else { return Ok(None) };
         blocks.skip(end);
         let layout = Layout::find(path, &names, options)?;
         let mut form = DelimitedForm {
             path: path.to_path_buf(),
             delimiter,
+            first: if options.header == Header::First { "header" } else { "first line" },
             width: names.len(),
             layout,
             stops: !options.skips(),
@@ -86,7 +89,7 @@ impl DelimitedForm {
             notes.push(note);
             lists
         });
-        form.layout.check_position(path, &names)?;
+        form.layout.check(path, &names, options)?;
         Ok(Some(form))
     }
 
@@ -113,8 +116,10 @@ impl DelimitedForm {
     }
 
     fn wrong_width(&self, found: usize) -> Fault {
-        let finding =
-            format!("has {found} fields, but the header has {}; is a field with delimiters unquoted?", self.width);
+        let finding = format!(
+            "has {found} fields, but the {} has {}; is a field with delimiters unquoted?",
+            self.first, self.width
+        );
         Fault::new(BadKind::Fields, finding)
     }
 }
@@ -197,8 +202,29 @@ fn text_of(record: &[u8]) -> Result<&str, Fault> {
     }
 }
 
-/// The names in the header, and where it ends; none if the file is empty.
-fn read_header(path: &Path, blocks: &mut Blocks, delimiter: u8) -> Result<Option<(Vec<String>, usize)>> {
+/// The names of the columns, and where records start; none if the file is empty.
+fn read_names(
+    path: &Path,
+    blocks: &mut Blocks,
+    delimiter: u8,
+    header: &Header,
+) -> Result<Option<(Vec<String>, usize)>> {
+    let Some((fields, end)) = read_first(path, blocks, delimiter)? else { return Ok(None) };
+    let mark = if blocks.head(3)?.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
+    match header {
+        Header::First => Ok(Some((fields, end))),
+        Header::Numbered => Ok(Some(((1..=fields.len()).map(|number| number.to_string()).collect(), mark))),
+        Header::Names(names) if names.len() == fields.len() => Ok(Some((names.clone(), mark))),
+        Header::Names(names) => {
+            let (found, said) = (fields.len(), names.len());
+            Err(Place::line(path, 1)
+                .error(format!("has {found} fields, but --header gives {said} names; name each column")))
+        }
+    }
+}
+
+/// The fields of the first record, and where it ends; none if the file is empty.
+fn read_first(path: &Path, blocks: &mut Blocks, delimiter: u8) -> Result<Option<(Vec<String>, usize)>> {
     let mut length = 0;
     let (head, end) = loop {
         length = blocks.head(length)?.len();

@@ -10,6 +10,7 @@ use super::bad_rows::{BadKind, BadRow, Fault};
 use super::blocks::{Block, Blocks, Cut, Lines, damage, is_text, lines_end};
 use super::build::RowBuilder;
 use super::layout::Layout;
+use super::missing::refuse_header;
 use super::options::ReadOptions;
 use super::pages::find_lists;
 use super::record::{Record, Value};
@@ -62,6 +63,7 @@ impl JsonForm {
         options: &ReadOptions,
         notes: &mut Vec<String>,
     ) -> Result<Option<Self>> {
+        refuse_header(path, options, "JSON")?;
         if blocks.head(3)?.starts_with("\u{feff}".as_bytes()) {
             blocks.skip(3);
         }
@@ -155,7 +157,7 @@ fn find_columns(
         layout.lists = Some(lists);
         notes.push(note);
     }
-    layout.check_position(path, &found)?;
+    layout.check(path, &found, options)?;
     Ok((names, layout))
 }
 
