@@ -22,7 +22,7 @@ type Tables = Vec<Vec<f64>>;
 fn main() -> truerank::Result<()> {
     let mut numbers = std::env::args().skip(1).map(|text| text.parse().expect("a number"));
     let comparisons = numbers.next().unwrap_or(10_000);
-    let trainings = numbers.next().unwrap_or(12_000);
+    let trainings = numbers.next().unwrap_or(6_000);
     made_up(comparisons);
     trained(trainings)
 }

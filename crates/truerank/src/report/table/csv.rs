@@ -17,7 +17,7 @@ impl Table {
     /// The table as CSV with a header, for programs.
     ///
     /// Half widths (`NAME half width`), marks (`NAME mark`: `better` or `worse`) and verdicts (`NAME verdict`) have
-    /// columns of their own where a column has any.
+    /// columns of their own where a column has any; verdicts have the column's own name where it has nothing else.
     pub fn csv(&self) -> String {
         let fields: Vec<Field<'_>> = (0..self.columns.len()).flat_map(|column| self.fields(column)).collect();
         let mut out = line([self.label.clone()].into_iter().chain(fields.iter().map(Field::name)));
@@ -36,6 +36,9 @@ impl Table {
         let used = |content: Content| {
             self.rows.iter().filter_map(|row| row.cells.get(column)).any(|cell| !content(cell).is_empty())
         };
+        if used(verdict) && all[..3].iter().all(|(_, content)| !used(*content)) {
+            return vec![Field { header: String::new(), content: verdict, column, source }];
+        }
         all.into_iter()
             .enumerate()
             .filter(|&(i, (_, content))| i == 0 || used(content))
@@ -90,6 +93,7 @@ fn quoted(field: &str) -> String {
 mod tests {
     use super::super::tests::table;
     use super::*;
+    use crate::report::{Column, Format, Row, Verdict};
 
     #[test]
     fn numbers_are_whole_and_extras_have_columns() {
@@ -100,6 +104,14 @@ user-aware,0.7056123456789,0.0012,better,0.0004,0.705,yes,holds
 \"a, \"\"b\"\"\",0.6706,,worse,NaN,,,
 ";
         assert_eq!(table().csv(), expected);
+    }
+
+    #[test]
+    fn a_column_of_verdicts_is_one_column() {
+        let columns = vec![Column::new("verdict", Format::Text)];
+        let rows = vec![Row::new("a", vec![Cell::default().verdict(Verdict::Open)]), Row::new("b", Vec::new())];
+        let table = Table { label: "claim".into(), columns, rows, ..Table::default() };
+        assert_eq!(table.csv(), "claim,verdict\na,open\nb,\n");
     }
 
     #[test]
