@@ -74,8 +74,6 @@ pub(crate) use bad_rows::{BadRow, BadRowsWriter, Fault};
 pub(crate) use build::{ALL_PAGES, ANONYMOUS, QUERY_JOINT};
 pub(crate) use click_when::{Condition, NO_VALUE};
 pub(crate) use expand::STDIN;
-#[cfg(feature = "spark")]
-pub(crate) use layout::Layout;
 pub(crate) use read::{Piece, Reading, for_each_rows, for_each_rows_in_order};
 pub(crate) use rows::{IdColumn, OTHER, Rows, SMALL};
 #[cfg(feature = "spark")]
