@@ -52,7 +52,8 @@ pub struct Bounds {
 pub struct PairedDifference {
     /// The difference and its 95 % interval.
     pub bounds: Bounds,
-    /// Two-sided: twice the share of resamples on the rarer side of 0, `2·(1 + count)/(1 + resamples)`, at most 1.
+    /// Two-sided: twice the share of resamples on the rarer side of 0, `2·(1 + count)/(1 + resamples)`, at most 1. Never below what the
+    /// signs of as many queries could show, `2^(1 − n)`: a handful of queries that all agree do so by chance, too.
     pub p: f64,
 }
 
@@ -96,7 +97,9 @@ impl PairedDifference {
         let count = |side: fn(&f64) -> bool| differences.iter().filter(|difference| side(difference)).count();
         let rarer = count(|d| *d <= 0.0).min(count(|d| *d >= 0.0));
         let p = 2.0 * (1 + rarer) as f64 / (1 + differences.len()) as f64;
-        PairedDifference { bounds: Bounds::of(a.0.value() - b.0.value(), &differences), p: p.min(1.0) }
+        let queries = a.0.denominators.iter().zip(&b.0.denominators).filter(|(a, b)| **a > 0.0 || **b > 0.0).count();
+        let least = (1.0 - queries as f64).exp2();
+        PairedDifference { bounds: Bounds::of(a.0.value() - b.0.value(), &differences), p: p.max(least).min(1.0) }
     }
 }
 
@@ -130,6 +133,13 @@ mod tests {
         let differs = PairedDifference::of((&better, &drawn[1]), (&a, &drawn[0]));
         assert_eq!(differs.p, 2.0 / 1000.0);
         assert!((differs.bounds.low - 0.1).abs() < 1e-9 && (differs.bounds.high - 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn three_queries_that_agree_may_do_so_by_chance() {
+        let (a, b) = (mean_of(&[3.0, 2.0, 5.0]), mean_of(&[2.0, 1.0, 4.0]));
+        let drawn = resampled(&[&a, &b], 999, 1);
+        assert_eq!(PairedDifference::of((&a, &drawn[0]), (&b, &drawn[1])).p, 0.25);
     }
 
     #[test]

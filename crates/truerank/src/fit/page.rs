@@ -488,11 +488,14 @@ fn graded_table(graded: &GradedResult) -> Table {
 }
 
 fn training(training: &Training) -> Section {
-    let steps = Format::Count.print(training.ranker.record.steps as f64);
+    let steps = match training.ranker.record.steps {
+        1 => "1 step".to_string(),
+        steps => format!("{} steps", Format::Count.print(steps as f64)),
+    };
     let chosen = match training.course.is_empty() {
-        true => format!("There are too few clicks to choose by: {}, {steps} steps.", training.form),
+        true => format!("There are too few clicks to choose by: {}, {steps}.", training.form),
         false => format!(
-            "{} with {steps} steps, chosen by {}, then trained on all training queries.",
+            "{} with {steps}, chosen by {}, then trained on all training queries.",
             training.form, training.validated_by
         ),
     };
