@@ -65,7 +65,8 @@ fn value(found: &Judgement, measure: ClickMeasure) -> f64 {
 fn truth(data: &Dataset, counts: &Counts, scores: &[f32], relevance: &[f64]) -> [f64; 2] {
     let queries = counts.queries.numbers_in(data.queries());
     // Documents of generated data are numbered within their query.
-    let places: Vec<usize> = (0..counts.docs.len()).map(|doc| counts.docs.name(doc).parse().expect("a number")).collect();
+    let places: Vec<usize> =
+        (0..counts.docs.len()).map(|doc| counts.docs.name(doc).parse().expect("a number")).collect();
     let pages = counts.pages.as_ref().expect("counting keeps pages");
     let mut sums = [0.0; 2];
     for page in &pages.pages {

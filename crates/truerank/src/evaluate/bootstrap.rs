@@ -57,10 +57,11 @@ pub struct PairedDifference {
     pub p: f64,
 }
 
-/// The value of each ratio in each resample: one row per ratio. The same queries are drawn for all ratios.
+/// The value of each ratio in each resample: one row per ratio. The same queries are drawn for all ratios. Of a single query there are
+/// none: it would be drawn again and again, and seem certain.
 pub(super) fn resampled(ratios: &[&Ratio], resamples: usize, seed: u64) -> Vec<Vec<f64>> {
     let queries = ratios.first().map_or(0, |ratio| ratio.numerators.len());
-    if queries == 0 {
+    if queries < 2 {
         return vec![Vec::new(); ratios.len()];
     }
     let of_resample = |index: u64| {
@@ -133,6 +134,14 @@ mod tests {
         let differs = PairedDifference::of((&better, &drawn[1]), (&a, &drawn[0]));
         assert_eq!(differs.p, 2.0 / 1000.0);
         assert!((differs.bounds.low - 0.1).abs() < 1e-9 && (differs.bounds.high - 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_single_query_has_no_interval() {
+        let (a, b) = (mean_of(&[3.0]), mean_of(&[2.0]));
+        let drawn = resampled(&[&a, &b], 999, 1);
+        let found = PairedDifference::of((&a, &drawn[0]), (&b, &drawn[1]));
+        assert!(found.bounds.low.is_nan() && found.bounds.value == 1.0 && found.p == 1.0, "{found:?}");
     }
 
     #[test]

@@ -43,8 +43,8 @@ impl FitOutcome {
 
     fn facts(&self) -> Vec<(String, String)> {
         let part = |[queries, sessions, clicks]: [u64; 3]| {
-            let [queries, sessions, clicks] = [queries, sessions, clicks].map(|n| Format::Count.print(n as f64));
-            format!("{queries} queries, {sessions} sessions, {clicks} clicks")
+            let [sessions, clicks] = [sessions, clicks].map(|n| Format::Count.print(n as f64));
+            format!("{}, {sessions} sessions, {clicks} clicks", counted(queries, "query", "queries"))
         };
         let mut facts = vec![
             ("learned from".to_string(), part(self.sizes.train)),
@@ -74,14 +74,14 @@ impl FitOutcome {
             blocks.push(Block::Table(judged_table(judged)));
             blocks.push(Block::Fold("All documents of each query in one order".into(), vec![candidates(judged)]));
         }
-        Section {
-            id: "results".into(),
-            title: "Is the new ranker better?".into(),
-            question: "Held-out result pages, reordered by the ranker, beside the same pages as they were shown."
-                .into(),
-            answers,
-            blocks,
-        }
+        let (title, question) = match &self.judged {
+            Some(_) => (
+                "Is the new ranker better?",
+                "Held-out result pages, reordered by the ranker, beside the same pages as they were shown.",
+            ),
+            None => ("What was held out?", ""),
+        };
+        Section { id: "results".into(), title: title.into(), question: question.into(), answers, blocks }
     }
 
     fn split_sentence(&self) -> String {
@@ -95,9 +95,9 @@ impl FitOutcome {
         match (self.split, self.shared_queries) {
             (SplitBy::Queries, _) => format!("Held-out queries were never learned from.{deep}"),
             (SplitBy::Pages, shared) => format!(
-                "Result pages were held out at random; {} of their {} queries were also learned from.{deep}",
+                "Result pages were held out at random; {} of their {} were also learned from.{deep}",
                 Format::Count.print(shared as f64),
-                Format::Count.print(self.sizes.held_out[0] as f64)
+                counted(self.sizes.held_out[0], "query", "queries")
             ),
             (SplitBy::Time, shared) => format!(
                 "The held-out part is what happened last; {} of its {} queries were also learned from.{deep}",
@@ -126,7 +126,10 @@ impl FitOutcome {
                 row("click rate of each document", &clicks.by_document),
                 row("one click rate", &clicks.overall),
             ],
-            notes: vec!["With 95 % intervals over queries. A perplexity of 1 is perfect, of 2 a coin.".into()],
+            notes: vec![match self.sizes.held_out[0] {
+                1 => "Without intervals, which are over queries: there is one. A perplexity of 1 is perfect, of 2 a coin.".into(),
+                _ => "With 95 % intervals over queries. A perplexity of 1 is perfect, of 2 a coin.".into(),
+            }],
         };
         let better = clicks.gain.bounds.value > 0.0;
         let sure = clicks.gain.p < SIGNIFICANCE;
@@ -384,6 +387,11 @@ impl Judged {
     }
 }
 
+/// `1 query`, `2,000 queries`.
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", Format::Count.print(count as f64), if count == 1 { one } else { many })
+}
+
 /// `p = .031`, `p < .001`.
 fn p_equals(p: f64) -> String {
     let text = Format::PValue.print(p);
@@ -393,7 +401,10 @@ fn p_equals(p: f64) -> String {
 /// `.7056 (.6990 to .7122)`.
 fn interval_cell(bounds: &Bounds) -> Cell {
     let print = |value: f64| Format::Measure.print(value);
-    Cell::text(format!("{} ({} to {})", print(bounds.value), print(bounds.low), print(bounds.high)))
+    match bounds.low.is_nan() {
+        true => Cell::text(print(bounds.value)),
+        false => Cell::text(format!("{} ({} to {})", print(bounds.value), print(bounds.low), print(bounds.high))),
+    }
 }
 
 fn judged_table(judged: &Judged) -> Table {
