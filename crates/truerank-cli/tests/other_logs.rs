@@ -276,7 +276,7 @@ fn features_that_differ_and_grades_that_stay_low_are_said() {
         let content = String::from_utf8(sandbox.read("low.txt")).unwrap();
         sandbox.write(&format!("low/{part}.txt"), content.replace("qid:", &format!("qid:{part}")));
     }
-    sandbox.run("train low --model linear --steps 2 -o ranker.st");
+    sandbox.run("train low --model linear-raw -o ranker.st");
     let said = told("evaluate low.txt --ranker ranker.st");
     assert!(said.contains("counts as 50 % relevant") && said.contains("pass --max-grade 2"), "{said}");
     assert!(told("simulate low --sessions 50 -o clicks.csv").contains("grades go up to 2"));
