@@ -31,7 +31,13 @@ struct Fold<'a> {
 
 enum Judge<'a> {
     Grades { graded: &'a Dataset, max_grade: u8 },
-    Clicks { candidates: Dataset, clicks: Counterfactual },
+    Clicks(Box<ClickedQueries>),
+}
+
+/// Queries of the log with all their documents.
+struct ClickedQueries {
+    candidates: Dataset,
+    clicks: Counterfactual,
 }
 
 impl Judge<'_> {
@@ -40,7 +46,7 @@ impl Judge<'_> {
             Judge::Grades { graded, max_grade } => {
                 Evaluator::new(vec![BY_GRADES]).max_grade(*max_grade).validation(graded)
             }
-            Judge::Clicks { candidates, clicks } => Ok(Validation::new(candidates, |scores| value(clicks, scores))),
+            Judge::Clicks(queries) => Ok(Validation::new(&queries.candidates, |scores| value(&queries.clicks, scores))),
         }
     }
 
@@ -48,7 +54,7 @@ impl Judge<'_> {
     fn weight(&self) -> f64 {
         match self {
             Judge::Grades { .. } => 1.0,
-            Judge::Clicks { clicks, .. } => clicks.log.pages as f64,
+            Judge::Clicks(queries) => queries.clicks.log.pages as f64,
         }
     }
 }
@@ -157,8 +163,8 @@ impl Fit {
         if lists.weights.iter().all(|&weight| weight == 0.0) {
             return Ok(None);
         }
-        let judge = judge.measures(vec![BY_CLICKS]).resamples(0);
-        Ok(Some(Fold { lists, judge: Judge::Clicks { candidates, clicks: judge } }))
+        let clicks = judge.measures(vec![BY_CLICKS]).resamples(0);
+        Ok(Some(Fold { lists, judge: Judge::Clicks(Box::new(ClickedQueries { candidates, clicks })) }))
     }
 
     /// The value of a form by steps, over all folds.
