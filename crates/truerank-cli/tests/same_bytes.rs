@@ -104,7 +104,7 @@ fn the_order_of_rows_and_files_leaves_no_trace_in_counts() {
     sandbox.write("others.csv", format!("{header}\n{}\n", others.join("\n")));
     let counts_of = |logs: &str| {
         sandbox.run(&format!("count {logs} --patterns -o counts"));
-        ["cells.parquet", "sessions.parquet", "patterns.parquet", "meta.json"]
+        ["cells.parquet", "sessions.parquet", "patterns.parquet", "pages.parquet", "meta.json"]
             .map(|name| sandbox.read(&format!("counts/{name}")))
     };
     let expected = counts_of("clicks.csv");
