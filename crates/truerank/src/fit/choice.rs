@@ -59,8 +59,9 @@ impl Judge<'_> {
     }
 }
 
-/// What clicks say of the order of *all* documents, as the ranker will be used. On the shown ones alone, forms that order them well
-/// and make nothing of the others look best; here a document that was never shown earns nothing, as the logged ranking had it.
+/// What clicks say of the order of *all* documents, as the ranker will be used. By the shown ones alone, forms look best that order
+/// them well and make nothing of the others. Where the others earn nothing, those look best that find none of them, however good. So
+/// they earn what the last document of a page earns.
 fn value(clicks: &Counterfactual, scores: &[f32]) -> f64 {
     let found = clicks.judge_candidates(scores).ok().and_then(|found| found.value(BY_CLICKS));
     found.map_or(f64::NAN, |found| found.value)
@@ -163,7 +164,7 @@ impl Fit {
         if lists.weights.iter().all(|&weight| weight == 0.0) {
             return Ok(None);
         }
-        let clicks = judge.measures(vec![BY_CLICKS]).resamples(0);
+        let clicks = judge.measures(vec![BY_CLICKS]).resamples(0).unseen_as_last();
         Ok(Some(Fold { lists, judge: Judge::Clicks(Box::new(ClickedQueries { candidates, clicks })) }))
     }
 

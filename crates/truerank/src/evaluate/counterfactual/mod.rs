@@ -37,6 +37,8 @@ pub struct Counterfactual {
     queries: Vec<JudgedQuery>,
     /// ŷ of each row; `None` where the document was never shown.
     gains: Vec<Option<f64>>,
+    /// What a document earns that was never shown.
+    unseen: f64,
     /// What the log says beside that.
     pub log: JudgedLog,
 }
@@ -103,6 +105,7 @@ impl Counterfactual {
             seed: 1,
             queries: Vec::new(),
             gains: vec![None; data.len()],
+            unseen: 0.0,
             log: JudgedLog::default(),
         }
     }
@@ -165,6 +168,17 @@ impl Counterfactual {
         self
     }
 
+    /// Lets documents that were never shown earn what the last document of a page earns on average, instead of nothing: the ranker that
+    /// showed the pages put them below it. A guess, and no estimate; it is for choosing among rankers that differ in what they make of
+    /// such documents, of which nothing is then favoured.
+    pub(crate) fn unseen_as_last(mut self) -> Self {
+        let lists = self.queries.iter().flat_map(|query| &query.lists);
+        let last = |list: &lists::JudgedList| list.rows.last().map_or(0.0, |&row| self.gain(row));
+        let sum = |value: &dyn Fn(&lists::JudgedList) -> f64| lists.clone().map(value).sum::<f64>();
+        self.unseen = sum(&|list| list.pages * last(list)) / sum(&|list| list.pages).max(1.0);
+        self
+    }
+
     /// Resamples of queries for intervals. Default: 1000.
     pub fn resamples(mut self, resamples: usize) -> Self {
         self.resamples = resamples;
@@ -203,7 +217,7 @@ impl Counterfactual {
             let ranked: Vec<Option<f64>> = order.into_iter().map(|index| self.gains[rows.start + index]).collect();
             top += ranked.len().min(TOP);
             never_shown += ranked.iter().take(TOP).filter(|gain| gain.is_none()).count();
-            let list: Vec<(u32, f64)> = (1..).zip(ranked.iter().map(|gain| gain.unwrap_or(0.0))).collect();
+            let list: Vec<(u32, f64)> = (1..).zip(ranked.iter().map(|gain| gain.unwrap_or(self.unseen))).collect();
             self.add_query(&mut ratios, std::iter::once((list, query.sessions)));
         }
         Ok(self.judgement(ratios, never_shown, top))

@@ -161,6 +161,24 @@ fn a_ranking_like_the_shown_one_is_judged_like_the_log() {
     assert!((judge.judge(&reversed).unwrap().value(ClickMeasure::Arp).unwrap().value - mirrored).abs() < 1e-9);
 }
 
+#[test]
+fn documents_that_were_never_shown_may_earn_what_the_last_of_a_page_does() {
+    let world = world(5, 50, 3000);
+    let judge = || {
+        let judge = Counterfactual::new(&world.data, &world.counts, &world.propensities, Estimator::UserAware, None);
+        judge.unwrap().measures(vec![ClickMeasure::Dcg(DOCS)]).resamples(0)
+    };
+    let value = |found: Judgement| found.values[0].value;
+    // The sixth document of each query is never shown; here it is ranked last.
+    let flat = vec![0.0; world.data.len()];
+    let nothing = value(judge().judge_candidates(&flat).unwrap());
+    let last = value(judge().judge_candidates(&flat).unwrap())
+        - value(judge().measures(vec![ClickMeasure::Dcg(SHOWN - 1)]).as_shown());
+    let mean_of_last = last / discount(SHOWN);
+    let guessed = value(judge().unseen_as_last().judge_candidates(&flat).unwrap());
+    assert!((guessed - nothing - mean_of_last * discount(DOCS)).abs() < 1e-9, "{guessed} {nothing} {mean_of_last}");
+}
+
 /// How a log's pages came about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Lists {
