@@ -10,7 +10,7 @@ use truerank::doctor::{Diagnosis, Doctor};
 use truerank::progress::Silent;
 use truerank::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
 use truerank::relevance::{Estimation, EstimationChoice, Estimator, RelevancePredictor};
-use truerank::simulate::{ShownLists, Simulation, Simulator};
+use truerank::simulate::{ShownLists, Simulation, Simulator, paper_etas};
 
 /// A kind of log.
 struct Kind {
@@ -60,7 +60,52 @@ fn main() -> truerank::Result<()> {
         println!("| {} | {} |", kind.name, row(&tried));
     }
     println!("\nThe advised estimator is the best or level with it in {right} of {all} logs.");
+    cost_of_bias()
+}
+
+/// What treating users alike costs, by how much they differ: a million sessions, known examination.
+fn cost_of_bias() -> truerank::Result<()> {
+    let data = Generator::preset(Preset::Small).queries(QUERIES, 10, 10).generate()?.train;
+    let lists = [lists(&data, 0)?];
+    let etas = paper_etas(10).expect("the paper has 10 clusters");
+    println!("\n| spread of users, paper = 1 | bias of ips-pbm | nDCG@10 by ips-pbm | by user-aware | lost |");
+    println!("|---|---|---|---|---|");
+    for spread in [0.0, 0.05, 0.1, 0.2, 0.4, 1.0] {
+        let drawn_in = etas.iter().map(|eta| 1.0 + spread * (eta - 1.0)).collect();
+        let simulator = Simulation::new().etas(drawn_in).prepare(&data, &lists)?;
+        let (counts, theta) = (simulator.counts()?, simulator.propensities());
+        let truth = truth(&counts, &data, &simulator);
+        let queries: Vec<u32> = documents(&counts).map(|cells| cells[0].query).collect();
+        let ndcg = |estimator| {
+            let weights = Estimation::new(estimator).estimate(&counts, &theta)?.weights;
+            let scores: Vec<f64> = weights.iter().map(|weight| weight.weight).collect();
+            let values = ndcg_by_query(&queries, &scores, &truth);
+            Ok::<f64, truerank::Error>(values.iter().sum::<f64>() / values.len() as f64)
+        };
+        let (ips, aware) = (ndcg(Estimator::IpsPbm)?, ndcg(Estimator::UserAware)?);
+        let bias = 100.0 * bias(&counts, &theta);
+        println!("| {spread} | {bias:.1} % | {ips:.4} | {aware:.4} | {:.4} |", aware - ips);
+    }
     Ok(())
+}
+
+/// The root mean squared distance over impressions of `Σ n·θ(u,k) / Σ n·θ̄(k)` of a document from 1.
+fn bias(counts: &Counts, theta: &Propensities) -> f64 {
+    let (mut squares, mut shown) = (0.0, 0.0);
+    for cells in documents(counts) {
+        let sum =
+            |value: &dyn Fn(&Cell) -> f64| cells.iter().map(|cell| cell.impressions as f64 * value(cell)).sum::<f64>();
+        let place = |cell: &Cell| cell.position as usize - 1;
+        let ratio =
+            sum(&|cell| theta.of_user(cell.user as usize)[place(cell)]) / sum(&|cell| theta.population[place(cell)]);
+        squares += sum(&|_| (ratio - 1.0).powi(2));
+        shown += sum(&|_| 1.0);
+    }
+    (squares / shown).sqrt()
+}
+
+fn documents(counts: &Counts) -> impl Iterator<Item = &[Cell]> {
+    counts.cells.chunk_by(|a, b| (a.query, a.doc) == (b.query, b.doc))
 }
 
 /// What came of one log.
@@ -129,9 +174,8 @@ impl Tried {
             Ok(estimation.estimate(counts, propensities)?.weights.iter().map(|weight| weight.weight).collect())
         };
         let mut scores = estimations.iter().map(weights).collect::<truerank::Result<Vec<Vec<f64>>>>()?;
-        let documents = || counts.cells.chunk_by(|a, b| (a.query, a.doc) == (b.query, b.doc));
-        scores.push(documents().map(|cells| -mean_position(cells)).collect());
-        let queries: Vec<u32> = documents().map(|cells| cells[0].query).collect();
+        scores.push(documents(counts).map(|cells| -mean_position(cells)).collect());
+        let queries: Vec<u32> = documents(counts).map(|cells| cells[0].query).collect();
         let advised = &diagnosis.recommendation;
         let names: Vec<String> = diagnosis.estimators.iter().map(|quality| quality.label()).collect();
         let is_advised = |quality: &truerank::doctor::ExpectedQuality| {

@@ -10,11 +10,12 @@ use rand::RngExt;
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 use truerank::counts::{CountOptions, Counts, count_log};
-use truerank::doctor::Doctor;
+use truerank::doctor::{Difference, Doctor};
 use truerank::ids::Ids;
 use truerank::log::{Impression, Log, ReadOptions, read_log};
 use truerank::progress::Silent;
 use truerank::random::{Random, stream};
+use truerank::report::Verdict;
 
 const SHOWN: usize = 10;
 
@@ -109,11 +110,12 @@ fn main() -> truerank::Result<()> {
     let logs: u64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(200);
     let asked = arguments.next().unwrap_or_default();
     println!(
-        "| null logs | level: p < .05 | depth: p < .05 | queries: p < .05 | p < .01 of level, depth | largest size of level, depth |"
+        "| null logs | level: p < .05 | depth: p < .05 | queries: p < .05 | p < .01 of level, depth | mean size of level, depth | bias: \
+         yes, no, open |"
     );
-    println!("|---|---|---|---|---|---|");
+    println!("|{}", "---|".repeat(7));
     for kind in KINDS.iter().filter(|kind| kind.name.contains(&asked)) {
-        tally(kind.name, logs, |log| Ok(kind.counts(log)))?;
+        tally(kind.name, logs, kind.lists == Lists::Fixed, |log| Ok(kind.counts(log)))?;
     }
     for users in [20, 500, 5000] {
         let name = format!("yandex: real pages, {users} users dealt");
@@ -133,7 +135,7 @@ fn deal(name: &str, users: usize, logs: u64) -> truerank::Result<()> {
     }
     let mut log = read_log(&files.map(Into::into), &ReadOptions::new())?;
     log.users = Ids::numbered(users);
-    tally(name, logs, |seed| {
+    tally(name, logs, false, |seed| {
         let mut log = log.clone();
         let mut random = stream(seed, "deal", 0);
         for page in log.impressions.chunk_by_mut(|a, b| a.session == b.session) {
@@ -144,33 +146,58 @@ fn deal(name: &str, users: usize, logs: u64) -> truerank::Result<()> {
     })
 }
 
-/// Prints how often each test finds something in so many logs.
-fn tally(name: &str, logs: u64, counts: impl Fn(u64) -> truerank::Result<Counts> + Sync) -> truerank::Result<()> {
-    let doctor = Doctor::new();
-    let test = |log: u64| {
-        let counts = counts(log)?;
-        let found = doctor.differences(&counts, &Silent)?;
-        let of =
-            |found: Option<&truerank::doctor::Difference>| found.map_or((1.0, 0.0), |found| (found.test.p, found.size));
-        let (level, depth) =
-            (found.as_ref().and_then(|f| f.level.as_ref()), found.as_ref().and_then(|f| f.depth.as_ref()));
-        let queries = doctor.dependence(&counts, &Silent)?.map_or(1.0, |found| found.test.p);
-        Ok([of(level), of(depth), (queries, 0.0)])
-    };
-    let found = (0..logs).into_par_iter().map(test).collect::<truerank::Result<Vec<_>>>()?;
-    let share = |test: usize, below: f64| {
-        100.0 * found.iter().filter(|found| found[test].0 < below).count() as f64 / logs as f64
-    };
-    let largest = |test: usize| found.iter().map(|found| found[test].1).fold(0.0, f64::max);
+/// What is said of one null log.
+struct Said {
+    level: (f64, f64),
+    depth: (f64, f64),
+    queries: f64,
+    /// Of logs with fixed lists, whose examination cannot be estimated and takes no time.
+    bias: Option<Verdict>,
+}
+
+impl Said {
+    fn of(counts: &Counts, fixed: bool) -> truerank::Result<Self> {
+        let doctor = Doctor::new();
+        let diagnosis = fixed.then(|| doctor.examine(counts, None, None, &Silent)).transpose()?;
+        let (dependence, differences) = match &diagnosis {
+            Some(diagnosis) => (diagnosis.dependence.clone(), diagnosis.differences.clone()),
+            None => (doctor.dependence(counts, &Silent)?, doctor.differences(counts, &Silent)?),
+        };
+        let both = differences.expect("pages of a log are kept");
+        let of = |found: Option<Difference>| found.map_or((1.0, 0.0), |found| (found.test.p, found.size));
+        Ok(Said {
+            level: of(both.level),
+            depth: of(both.depth),
+            queries: dependence.map_or(1.0, |found| found.test.p),
+            bias: diagnosis.map(|diagnosis| diagnosis.personalized_bias()),
+        })
+    }
+}
+
+/// Prints what is said of so many logs.
+fn tally(
+    name: &str,
+    logs: u64,
+    fixed: bool,
+    counts: impl Fn(u64) -> truerank::Result<Counts> + Sync,
+) -> truerank::Result<()> {
+    let said = (0..logs).into_par_iter().map(|log| Said::of(&counts(log)?, fixed));
+    let said = said.collect::<truerank::Result<Vec<_>>>()?;
+    let count = |is: &dyn Fn(&Said) -> bool| said.iter().filter(|said| is(said)).count();
+    let share = |is: &dyn Fn(&Said) -> bool| 100.0 * count(is) as f64 / logs as f64;
+    let mean = |of: &dyn Fn(&Said) -> f64| said.iter().map(of).sum::<f64>() / logs as f64;
+    let verdicts = [Verdict::Holds, Verdict::DoesNotHold, Verdict::Open];
+    let verdicts = verdicts.map(|verdict| count(&|said| said.bias == Some(verdict)).to_string()).join(", ");
     println!(
-        "| {name} | {:.1} % | {:.1} % | {:.1} % | {:.1} %, {:.1} % | {:.3}, {:.3} |",
-        share(0, 0.05),
-        share(1, 0.05),
-        share(2, 0.05),
-        share(0, 0.01),
-        share(1, 0.01),
-        largest(0),
-        largest(1)
+        "| {name} | {:.1} % | {:.1} % | {:.1} % | {:.1} %, {:.1} % | {:.3}, {:.3} | {} |",
+        share(&|said| said.level.0 < 0.05),
+        share(&|said| said.depth.0 < 0.05),
+        share(&|said| said.queries < 0.05),
+        share(&|said| said.level.0 < 0.01),
+        share(&|said| said.depth.0 < 0.01),
+        mean(&|said| said.level.1),
+        mean(&|said| said.depth.1),
+        if fixed { verdicts.as_str() } else { "" }
     );
     Ok(())
 }

@@ -73,7 +73,13 @@ fn possible(
     positions: &[AtPosition],
 ) -> Option<f64> {
     let found = differences?;
-    let spread = found.level.as_ref()?.at_most.hypot(found.depth.as_ref()?.at_most * spread_of_depth(positions));
+    let depth = match &found.depth {
+        Some(depth) => depth.at_most? * spread_of_depth(positions),
+        // With one position there is no depth.
+        None if positions.len() == 1 => 0.0,
+        None => return None,
+    };
+    let spread = found.level.as_ref()?.at_most?.hypot(depth);
     let correlation = dependence.map_or(1.0, |found| found.correlation_at_most());
     Some(spread * correlation)
 }

@@ -34,16 +34,20 @@ pub struct Difference {
     /// The standard deviation between users of `b`, without what chance makes of it. Level: a user clicks `1 + b` times as often as all.
     /// Depth: `k^b` times as often at position k.
     pub size: f64,
-    /// What the size is at most, with 95 % confidence.
-    pub at_most: f64,
+    /// What the size is at most, with 95 % confidence; nothing where users who differ need not meet on any page.
+    pub at_most: Option<f64>,
     /// Pages that could be compared between users.
     pub pages: u64,
     /// Clicks on them.
     pub clicks: u64,
 }
 
-/// Draws of random differences by which the effect of true ones on the statistic is measured.
-const DRAWS: u64 = 32;
+/// Steps in which users' differences are estimated.
+const STEPS: usize = 30;
+
+/// Draws of differences of which pages tell little, and steps in which each is made.
+const DRAWS: u64 = 4;
+const SMOOTHING: usize = 10;
 
 /// The normal distribution's 95 % quantile.
 pub(super) const UPPER: f64 = 1.645;
@@ -125,12 +129,17 @@ impl Comparison {
         };
         let (excess, deviation) = self.excess(&self.users);
         let test = permutation_test(excess / deviation, permutations, key, shuffled, progress)?;
-        let of_unit = self.excess_of_differences(key.0);
-        let variance = |statistic: f64| (statistic * deviation / of_unit).max(0.0);
-        let size = variance(test.statistic - test.by_chance);
+        // The variance between users behind a part of the statistic, if they differ in this pattern; nothing where that shows in no page.
+        let variance = |part: f64, pattern: Vec<f64>| {
+            let of_unit = self.excess_of(&pattern);
+            (of_unit > 0.0).then(|| (part * deviation / of_unit).max(0.0))
+        };
+        let size = variance(test.statistic - test.by_chance, self.estimated()).unwrap_or(0.0);
+        let doubts = (0..DRAWS).map(|draw| variance(UPPER * test.deviation, self.smooth(key.0, draw)));
+        let doubt = doubts.collect::<Option<Vec<f64>>>().map(|doubts| doubts.into_iter().fold(0.0, f64::max));
         Ok(Difference {
             size: size.sqrt(),
-            at_most: (size + variance(UPPER * test.deviation)).sqrt(),
+            at_most: doubt.map(|doubt| (size + doubt).sqrt()),
             pages: self.users.len() as u64,
             clicks: self.clicks,
             test,
@@ -157,23 +166,58 @@ impl Comparison {
         sums.iter().zip(&self.weights).map(|(sums, weight)| weight * sums.products()).sum()
     }
 
-    /// The excess where users differ with variance 1 and nothing else is random: users are compared with those of the same stratum,
-    /// so what these have in common is lost.
-    fn excess_of_differences(&self, seed: u64) -> f64 {
-        let of_draw = |draw: u64| {
-            let mut random = stream(seed, "doctor/size", draw);
-            let users = 0..self.weights.len();
-            let differences: Vec<f64> = users.map(|_| if random.random::<bool>() { 1.0 } else { -1.0 }).collect();
-            let mut sums = vec![Sums::default(); differences.len()];
-            for (range, signal) in self.ranges() {
-                let users = &self.users[range];
-                let mean = users.iter().map(|&user| differences[user as usize]).sum::<f64>() / users.len() as f64;
-                users.iter().for_each(|&user| sums[user as usize].add(signal * (differences[user as usize] - mean)));
-            }
-            self.weigh(&sums)
-        };
-        (0..DRAWS).map(of_draw).sum::<f64>() / DRAWS as f64
+    /// The excess where users differ just so and nothing is random: users are compared with those of the same stratum, so what these
+    /// have in common is lost.
+    fn excess_of(&self, differences: &[f64]) -> f64 {
+        let mut sums = vec![Sums::default(); differences.len()];
+        for (range, signal) in self.ranges() {
+            let users = &self.users[range];
+            let mean = mean_of(users, differences);
+            users.iter().for_each(|&user| sums[user as usize].add(signal * (differences[user as usize] - mean)));
+        }
+        self.weigh(&sums)
     }
+
+    /// How users differ, as far as pages tell: least squares by turns, `b(u) = Σ s·(y + s·b̄) / Σ s²` with b̄ the mean of the stratum.
+    fn estimated(&self) -> Vec<f64> {
+        self.iterate(vec![0.0; self.weights.len()], STEPS, |page, signal, mean| {
+            signal * (self.scores[page] + signal * mean)
+        })
+    }
+
+    /// Random differences that users who meet on the same pages have in common, as those of people with the same interests may be: pages tell
+    /// least of them.
+    fn smooth(&self, seed: u64, draw: u64) -> Vec<f64> {
+        let mut random = stream(seed, "doctor/size", draw);
+        let signs = (0..self.weights.len()).map(|_| if random.random::<bool>() { 1.0 } else { -1.0 }).collect();
+        self.iterate(signs, SMOOTHING, |_, signal, mean| signal * signal * mean)
+    }
+
+    /// Lets each user's difference be the sum of `value` over pages (of page, signal and mean of the stratum) by that of squared signals; at
+    /// the end they have mean 0 and variance 1 over pages.
+    fn iterate(&self, mut differences: Vec<f64>, steps: usize, value: impl Fn(usize, f64, f64) -> f64) -> Vec<f64> {
+        for _ in 0..steps {
+            let mut sums = vec![(0.0, 0.0); differences.len()];
+            for (range, signal) in self.ranges() {
+                let mean = mean_of(&self.users[range.clone()], &differences);
+                for page in range {
+                    let sum = &mut sums[self.users[page] as usize];
+                    sum.0 += value(page, signal, mean);
+                    sum.1 += signal * signal;
+                }
+            }
+            differences = sums.iter().map(|(sum, weight)| if *weight > 0.0 { sum / weight } else { 0.0 }).collect();
+        }
+        let mean = mean_of(&self.users, &differences);
+        let squares: f64 = self.users.iter().map(|&user| (differences[user as usize] - mean).powi(2)).sum();
+        let deviation = (squares / self.users.len() as f64).sqrt().max(f64::MIN_POSITIVE);
+        differences.iter().map(|difference| (difference - mean) / deviation).collect()
+    }
+}
+
+/// The mean over pages of these users.
+fn mean_of(users: &[u32], differences: &[f64]) -> f64 {
+    users.iter().map(|&user| differences[user as usize]).sum::<f64>() / users.len() as f64
 }
 
 /// Adds the variance of each user's sum of scores where the users of a stratum are shuffled.

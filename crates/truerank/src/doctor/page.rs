@@ -73,13 +73,13 @@ impl Diagnosis {
 
     /// Why there is no answer, and what would give one.
     fn why_open(&self) -> String {
+        if self.sizes.users < 2 {
+            return "there is one user only".into();
+        }
         let Some(differences) = &self.differences else {
             return "whole result pages were not kept with these counts; count the log again to compare its users"
                 .into();
         };
-        if self.sizes.users < 2 {
-            return "there is one user only".into();
-        }
         if let Some(needed) = self.permutations_needed() {
             return format!(
                 "with {} permutations no p-value falls below {}; at least {needed} are needed",
@@ -103,7 +103,8 @@ impl Diagnosis {
                     Format::Percent.print(MATTERS)
                 )
             }
-            None => "users cannot be compared".into(),
+            None => "users who differ may not meet on the same results at all; more sessions of queries that many users share would tell"
+                .into(),
         }
     }
 
@@ -182,12 +183,15 @@ impl Diagnosis {
             Column::new("clicks", Format::Count),
             Column::new("click rate", Format::Percent),
         ];
-        if self.bias.is_some() {
+        // Where nothing was found it is noise.
+        let found = self.users_search_differently() && self.users_look_differently();
+        let bias = self.bias.as_ref().filter(|_| found);
+        if bias.is_some() {
             columns.push(Column::new("bias of ips-pbm", Format::Percent));
         }
         let row = |at: &super::AtPosition| {
             let mut cells = vec![count(at.impressions), count(at.clicks), Cell::value(at.click_rate())];
-            if let Some(bias) = &self.bias {
+            if let Some(bias) = bias {
                 cells.push(bias.by_position.get(at.position as usize - 1).map_or(Cell::empty(), |&b| Cell::value(b)));
             }
             Row::new(at.position.to_string(), cells)
@@ -259,8 +263,8 @@ impl Diagnosis {
         });
         let difference = |found: Option<&Difference>, print: fn(f64) -> String, what: &str| {
             found.map(|found| {
-                let [size, most] = [found.size, found.at_most].map(|size| Cell::text(print(size)));
-                vec![size, most, Cell::text(what), Cell::value(found.test.p)]
+                let most = found.at_most.map_or("unknown".to_string(), print);
+                vec![Cell::text(print(found.size)), Cell::text(most), Cell::text(what), Cell::value(found.test.p)]
             })
         };
         let differences = self.differences.as_ref();

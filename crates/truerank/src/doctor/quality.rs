@@ -36,7 +36,7 @@ pub const AS_SHOWN: &str = "as shown";
 /// Logs that are drawn.
 const DRAWS: u64 = 16;
 
-/// Cells of the queries that are looked at, at most: enough to tell estimators apart, in seconds.
+/// Cells of the queries that are looked at, about: enough to tell estimators apart, in seconds.
 const CELLS: usize = 50_000;
 
 /// Documents that count.
@@ -57,7 +57,8 @@ impl ExpectedQuality {
     }
 }
 
-/// The quality of each estimator as it is, of the default last but one, and of the order as shown; nothing where no query has two documents.
+/// The quality of each estimator as it is, of the default last but one, and of the order as shown; nothing where no two
+/// queries have several documents.
 pub(super) fn expected_quality(
     counts: &dyn CountsView,
     propensities: &Propensities,
@@ -91,7 +92,7 @@ fn sample(counts: &dyn CountsView, seed: u64) -> Result<Counts> {
     order.sort_by_key(|&query| (hash(seed, query as u64), query));
     let (mut is_sampled, mut total) = (vec![false; cells_of.len()], 0);
     for query in order {
-        is_sampled[query] = total == 0 || total + cells_of[query] <= CELLS;
+        is_sampled[query] = total == 0 || (total < CELLS && cells_of[query] <= CELLS);
         total += if is_sampled[query] { cells_of[query] } else { 0 };
     }
     let mut sample = Counts {
@@ -194,7 +195,7 @@ fn ndcg(scores: &[f64], gains: &[f64]) -> f64 {
 /// `draws` has, for each draw and each of `names`, a value for each query.
 fn summarize(names: Vec<(String, bool)>, draws: &[Vec<Vec<f64>>]) -> Vec<ExpectedQuality> {
     let queries = draws[0][0].len();
-    if queries == 0 {
+    if queries < 2 {
         return Vec::new();
     }
     let mean_of_draws =
@@ -208,7 +209,7 @@ fn summarize(names: Vec<(String, bool)>, draws: &[Vec<Vec<f64>>]) -> Vec<Expecte
     let quality = |(name, (estimator, shrunk)): (usize, (String, bool))| {
         let behind = means[best] - means[name];
         let squares = by_query[best].iter().zip(&by_query[name]).map(|(best, value)| (best - value - behind).powi(2));
-        let standard_error = (squares.sum::<f64>() / (queries as f64 * (queries as f64 - 1.0).max(1.0))).sqrt();
+        let standard_error = (squares.sum::<f64>() / (queries as f64 * (queries as f64 - 1.0))).sqrt();
         ExpectedQuality { estimator, shrunk, ndcg: means[name], behind, standard_error }
     };
     names.into_iter().enumerate().map(quality).collect()
