@@ -64,7 +64,7 @@ fn row(found: &[Diagnosis]) -> String {
     };
     let significant = |depth| count(&|diagnosis| tested(diagnosis, |found| found.test.p < 0.01, depth));
     let bias = mean(&|found| found.bias.as_ref().map_or(0.0, |bias| bias.typical));
-    let most = mean(&|found| found.bias.as_ref().and_then(|bias| bias.at_most).unwrap_or(f64::NAN));
+    let most = mean(&|found| found.bias.as_ref().and_then(|bias| bias.at_most).unwrap_or(f64::INFINITY));
     let depth = mean(&|found| found.differences.as_ref().and_then(|both| both.depth.as_ref()).map_or(0.0, |d| d.size));
     [
         verdict(Verdict::Holds),
@@ -73,7 +73,7 @@ fn row(found: &[Diagnosis]) -> String {
         significant(false),
         significant(true),
         format!("{:.1} %", 100.0 * bias),
-        format!("{:.1} %", 100.0 * most),
+        if most.is_finite() { format!("{:.1} %", 100.0 * most) } else { "unknown in some".into() },
         format!("{depth:.2}"),
     ]
     .join(" | ")

@@ -180,9 +180,10 @@ impl Comparison {
 
     /// How users differ, as far as pages tell: least squares by turns, `b(u) = Σ s·(y + s·b̄) / Σ s²` with b̄ the mean of the stratum.
     fn estimated(&self) -> Vec<f64> {
-        self.iterate(vec![0.0; self.weights.len()], STEPS, |page, signal, mean| {
-            signal * (self.scores[page] + signal * mean)
-        })
+        let step = |differences: Vec<f64>, _| {
+            self.step(&differences, |page, signal, mean| signal * (self.scores[page] + signal * mean))
+        };
+        self.normalized((0..STEPS).fold(vec![0.0; self.weights.len()], step))
     }
 
     /// Random differences that users who meet on the same pages have in common, as those of people with the same interests may be: pages tell
@@ -190,24 +191,29 @@ impl Comparison {
     fn smooth(&self, seed: u64, draw: u64) -> Vec<f64> {
         let mut random = stream(seed, "doctor/size", draw);
         let signs = (0..self.weights.len()).map(|_| if random.random::<bool>() { 1.0 } else { -1.0 }).collect();
-        self.iterate(signs, SMOOTHING, |_, signal, mean| signal * signal * mean)
+        // Each step leaves little of what users do not share: without a new scale rounding would be left.
+        let step = |differences: Vec<f64>, _| {
+            self.normalized(self.step(&differences, |_, signal, mean| signal * signal * mean))
+        };
+        (0..SMOOTHING).fold(signs, step)
     }
 
-    /// Lets each user's difference be the sum of `value` over pages (of page, signal and mean of the stratum) by that of squared signals; at
-    /// the end they have mean 0 and variance 1 over pages.
-    fn iterate(&self, mut differences: Vec<f64>, steps: usize, value: impl Fn(usize, f64, f64) -> f64) -> Vec<f64> {
-        for _ in 0..steps {
-            let mut sums = vec![(0.0, 0.0); differences.len()];
-            for (range, signal) in self.ranges() {
-                let mean = mean_of(&self.users[range.clone()], &differences);
-                for page in range {
-                    let sum = &mut sums[self.users[page] as usize];
-                    sum.0 += value(page, signal, mean);
-                    sum.1 += signal * signal;
-                }
+    /// For each user the sum of `value` over pages (of page, signal and mean of the stratum), by that of squared signals.
+    fn step(&self, differences: &[f64], value: impl Fn(usize, f64, f64) -> f64) -> Vec<f64> {
+        let mut sums = vec![(0.0, 0.0); differences.len()];
+        for (range, signal) in self.ranges() {
+            let mean = mean_of(&self.users[range.clone()], differences);
+            for page in range {
+                let sum = &mut sums[self.users[page] as usize];
+                sum.0 += value(page, signal, mean);
+                sum.1 += signal * signal;
             }
-            differences = sums.iter().map(|(sum, weight)| if *weight > 0.0 { sum / weight } else { 0.0 }).collect();
         }
+        sums.iter().map(|(sum, weight)| if *weight > 0.0 { sum / weight } else { 0.0 }).collect()
+    }
+
+    /// The same with mean 0 and variance 1 over pages.
+    fn normalized(&self, differences: Vec<f64>) -> Vec<f64> {
         let mean = mean_of(&self.users, &differences);
         let squares: f64 = self.users.iter().map(|&user| (differences[user as usize] - mean).powi(2)).sum();
         let deviation = (squares / self.users.len() as f64).sqrt().max(f64::MIN_POSITIVE);

@@ -206,14 +206,14 @@ fn real_pages_with_users_dealt_at_random_have_no_differences() {
 
 #[test]
 fn the_sizes_are_those_of_the_simulation() {
-    // θ(u,k) = k^−η with η of .5 or 1.5: b is ±.5, whether or not users of one kind have queries of their own.
+    // θ(u,k) = k^−η with η of .8 or 1.2: b is ±.2, whether or not users of one kind have queries of their own.
     for personal in [false, true] {
-        let simulation = simulation().sessions(40_000).etas(vec![0.5, 1.5]).cluster_ratio(1.0).users_per_cluster(20);
+        let simulation = simulation().sessions(40_000).etas(vec![0.8, 1.2]).cluster_ratio(1.0).users_per_cluster(20);
         let (counts, _) = log(&data(), simulation.personal_queries(personal));
         let both = Doctor::new().permutations(199).differences(&counts, &Silent).unwrap().unwrap();
         let depth = both.depth.unwrap();
         assert!(
-            (depth.size - 0.5).abs() < 0.06 && depth.at_most > Some(depth.size) && depth.at_most < Some(0.7),
+            (depth.size - 0.2).abs() < 0.04 && depth.at_most > Some(depth.size) && depth.at_most < Some(0.3),
             "{depth:?}"
         );
     }
