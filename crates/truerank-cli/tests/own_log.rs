@@ -21,7 +21,9 @@ fn doctor_tells_users_apart_and_recommends() {
     let diagnosis = &found["diagnosis"];
     assert_eq!(diagnosis["recommendation"]["estimator"], "user-aware-smoothed");
     assert!(diagnosis["dependence"]["p"].as_f64().unwrap() < 0.01);
-    assert!(diagnosis["differences"]["p"].as_f64().unwrap() < 0.01);
+    assert!(diagnosis["differences"]["level"]["p"].as_f64().unwrap() < 0.01);
+    assert!(diagnosis["differences"]["depth"]["p"].as_f64().unwrap() < 0.01);
+    advice_agrees_with_its_table(diagnosis);
     assert_eq!(diagnosis["pages"]["pages"], 20_000);
     insta::assert_snapshot!("doctor", shape(&sandbox.run("doctor clicks.csv --data data -o report")));
     let page = String::from_utf8(sandbox.read("report/report.html")).unwrap();
@@ -29,6 +31,34 @@ fn doctor_tells_users_apart_and_recommends() {
     sandbox.run("count clicks.csv -o counts");
     let counted = sandbox.json("doctor counts --data data --json");
     assert_eq!(counted["diagnosis"]["differences"], diagnosis["differences"]);
+}
+
+/// Nothing in the table is better than what is recommended by more than can be told.
+fn advice_agrees_with_its_table(diagnosis: &serde_json::Value) {
+    let table = diagnosis["estimators"].as_array().unwrap();
+    let advised = &diagnosis["recommendation"];
+    let is_advised = |row: &&serde_json::Value| {
+        (&row["estimator"], &row["shrunk"]) == (&advised["estimator"], &advised["is_default"])
+    };
+    let row = table.iter().find(is_advised).unwrap();
+    let number = |name: &str| row[name].as_f64().unwrap();
+    assert!(number("behind") <= (2.0 * number("standard_error")).max(0.001), "{row}");
+    let printed = format!("{:.4}", number("ndcg"));
+    assert!(advised["why"].as_str().unwrap().contains(printed.trim_start_matches('0')), "{advised}");
+}
+
+#[test]
+fn doctor_ends_with_1_where_that_is_open() {
+    let sandbox = Sandbox::with_tiny_data();
+    sandbox.run("simulate data --sessions 150 -o clicks.csv");
+    let output = sandbox.output("doctor clicks.csv --data data --quiet");
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("Whether the log is fit to learn from is open."), "{text}");
+    assert!(text.contains("sessions, for an answer"), "{text}");
+    let found: serde_json::Value =
+        serde_json::from_slice(&sandbox.output("doctor clicks.csv --data data --json --quiet").stdout).unwrap();
+    assert_eq!(found["fit"], serde_json::Value::Null);
 }
 
 #[test]

@@ -36,20 +36,17 @@ impl PyDiagnosis {
 
 #[pymethods]
 impl PyDiagnosis {
-    /// Whether the log can be learned from.
+    /// Whether the log is fit to learn from; None where that cannot be told.
     #[getter]
-    fn is_fit(&self) -> bool {
-        self.inner.is_fit()
+    fn is_fit(&self) -> Option<bool> {
+        self.inner.fitness().decided()
     }
 
-    /// Whether users differ both in what they search for and in how deep they look; None where that cannot be told.
+    /// Whether users differ both in what they search for and in how they look, so much that it matters; None where that cannot be
+    /// told.
     #[getter]
     fn personalized_bias(&self) -> Option<bool> {
-        match self.inner.personalized_bias() {
-            Verdict::Holds => Some(true),
-            Verdict::DoesNotHold => Some(false),
-            Verdict::Open => None,
-        }
+        self.inner.personalized_bias().decided()
     }
 
     /// What to know, problems first: dicts with severity, text and help.
@@ -58,7 +55,7 @@ impl PyDiagnosis {
         json_to_python(py, &self.inner.findings)
     }
 
-    /// The estimator that suits the log, and why.
+    /// The estimator that suits the log, whether it is the default, and why.
     #[getter]
     fn recommendation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json_to_python(py, &self.inner.recommendation)
@@ -91,11 +88,15 @@ impl PyDiagnosis {
     }
 
     fn __repr__(&self) -> String {
-        let fit = if self.inner.is_fit() { "fit to learn from" } else { "not fit to learn from" };
+        let fit = match self.inner.fitness() {
+            Verdict::Holds => "fit to learn from",
+            Verdict::DoesNotHold => "not fit to learn from",
+            Verdict::Open => "open whether fit to learn from",
+        };
         let bias = match self.inner.personalized_bias() {
             Verdict::Holds => "personalized bias",
             Verdict::DoesNotHold => "no personalized bias",
-            Verdict::Open => "personalized bias cannot be told",
+            Verdict::Open => "personalized bias open",
         };
         format!("<Diagnosis: {fit}, {bias}; use {}>", self.inner.recommendation.estimator)
     }
@@ -153,11 +154,11 @@ impl AnyLog {
 ///
 /// As `truerank doctor`. `log` is `Counts`, or what `Counts.from_log` takes, with its options. Documents with features
 /// (`data`, a data set or splits) let positions be compared where documents never moved. `permutations` are those of each test
-/// at most, `level` is the p-value below which a difference counts as found.
+/// at most, `level` is the p-value below which a difference counts as found: with 99 permutations no p falls below .01.
 ///
 /// >>> data = truerank.generate("tiny")
 /// >>> log = truerank.simulate(data, sessions=3000, seed=1).counts()
-/// >>> diagnosis = truerank.doctor(log, data, permutations=99)
+/// >>> diagnosis = truerank.doctor(log, data)
 /// >>> diagnosis.is_fit
 /// True
 #[pyfunction]

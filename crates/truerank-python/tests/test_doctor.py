@@ -19,15 +19,17 @@ def log(data):
 
 @pytest.fixture(scope="module")
 def diagnosis(data, log):
-    return truerank.doctor(log, data, permutations=99)
+    return truerank.doctor(log, data, permutations=199)
 
 
 def test_a_diagnosis(diagnosis):
-    assert diagnosis.is_fit and diagnosis.personalized_bias in (True, False, None)
+    assert diagnosis.is_fit is True and diagnosis.personalized_bias is True
     assert {"severity", "text", "help"} == set(diagnosis.findings[0]) if diagnosis.findings else True
-    assert set(diagnosis.recommendation) == {"estimator", "why"}
+    assert set(diagnosis.recommendation) == {"estimator", "is_default", "why"}
+    differences = diagnosis.to_dict()["diagnosis"]["differences"]
+    assert differences["level"]["p"] < 0.01 and differences["depth"]["p"] < 0.01
     assert "The log is fit to learn from." in str(diagnosis)
-    assert repr(diagnosis).startswith("<Diagnosis: fit to learn from, ")
+    assert repr(diagnosis).startswith("<Diagnosis: fit to learn from, personalized bias; use ")
     page = diagnosis._repr_html_()
     assert "<script" not in page and "Is it fit to learn from?" in page
     assert "<script" in diagnosis.html
@@ -39,18 +41,18 @@ def test_the_command_line_says_the_same(cli, data, log, diagnosis, tmp_path):
 
     data.write(tmp_path / "data")
     pyarrow.write_table(arrow.table(log), tmp_path / "clicks.parquet")
-    text = cli("doctor clicks.parquet --data data --permutations 99 --json")
-    assert truerank.doctor(tmp_path / "clicks.parquet", data, permutations=99).to_dict() == json.loads(text)
+    text = cli("doctor clicks.parquet --data data --permutations 199 --json")
+    assert truerank.doctor(tmp_path / "clicks.parquet", data, permutations=199).to_dict() == json.loads(text)
     assert diagnosis.to_dict() == json.loads(text)
-    printed = cli("doctor clicks.parquet --data data --permutations 99")
+    printed = cli("doctor clicks.parquet --data data --permutations 199")
     assert str(diagnosis) == printed
 
 
 def test_counts_are_a_log_too(data, log, diagnosis, tmp_path):
     counts = truerank.Counts.from_log(log)
-    assert truerank.doctor(counts, data, permutations=99).to_dict() == diagnosis.to_dict()
+    assert truerank.doctor(counts, data, permutations=199).to_dict() == diagnosis.to_dict()
     counts.write(tmp_path / "counts")
-    by_folder = truerank.doctor(tmp_path / "counts", data.train, permutations=99)
+    by_folder = truerank.doctor(tmp_path / "counts", data.train, permutations=199)
     assert by_folder.recommendation == diagnosis.recommendation
     with pytest.raises(ValueError, match="columns is for reading a log, but counts were read already"):
         truerank.doctor(counts, columns={"user": "client"})
@@ -62,6 +64,17 @@ def test_a_log_that_is_not_fit():
     assert not found.is_fit and found.findings[0]["severity"] == "problem"
     with pytest.raises(ValueError, match="no clicks|not fit"):
         truerank.fit(few)
+
+
+def test_what_cannot_be_told(data, log):
+    found = truerank.doctor(log, data, permutations=99)
+    assert found.personalized_bias is None and "at least 100 are needed" in str(found)
+    found = truerank.doctor(truerank.simulate(data, sessions=150, seed=4).log(), data)
+    assert found.is_fit is None and found.findings[0]["severity"] == "open"
+    assert repr(found).startswith("<Diagnosis: open whether fit to learn from, ")
+    # Cells that are drawn directly have no pages.
+    cells = truerank.doctor(truerank.simulate(data, sessions=4000, seed=4).counts(), data)
+    assert cells.personalized_bias is None and "count the log again" in str(cells)
 
 
 def test_refusals(log):

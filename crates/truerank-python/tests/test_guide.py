@@ -22,6 +22,7 @@ def test_the_guide_runs(tmp_path, monkeypatch):
         exec(compile(block, "docs/python.md", "exec"), names)
     assert names["search"].best_params_.keys() == {"l2"}
     assert (tmp_path / "results/report.html").exists()
+    assert names["diagnosis"].personalized_bias is True, "the log is simulated with bias"
 
 
 def test_the_readmes_lines_run(capsys):

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use truerank::counts::{CountOptions, CountsView, LogSummary, Need, open_counts};
 use truerank::doctor::Doctor as Examiner;
+use truerank::report::Verdict;
 
 use super::features::FeatureArguments;
 use super::log_arguments::LogArguments;
@@ -19,13 +20,18 @@ use crate::progress::Shown;
 Looks at sizes, click rates by position, sessions of users and queries, pages
 with missing or shared positions, which positions can be compared, and whether
 there is personalized bias: users who differ in what they search for and in how
-deep they look. Both are permutation tests; with both, a correction that treats
-users alike is biased, and the size of that bias is estimated.
+they look, some clicking more, some deeper. These are permutation tests that
+leave pages whole. A log has personalized bias if users differ in both and a
+correction that treats them alike is off by 5 % or more; what cannot be told is
+open, with what would settle it.
+
+The estimator is chosen by how well its weights are expected to order documents.
 
 Features (--data, or columns of the log with --feature) let positions be
 compared where documents never moved.
 
-Exit code 0 if the log is fit to learn from, 1 if not, 2 for an error.
+Exit code 0 if the log is fit to learn from, 1 if not or if that is open, 2 for
+an error.
 
 Examples:
   truerank doctor clicks.parquet --data data/
@@ -83,7 +89,10 @@ impl Doctor {
                 print(&format!("{}{}", report.text(), written.unwrap_or_default()))?;
             }
         }
-        Ok(if diagnosis.is_fit() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+        Ok(match diagnosis.fitness() {
+            Verdict::Holds => ExitCode::SUCCESS,
+            Verdict::DoesNotHold | Verdict::Open => ExitCode::from(1),
+        })
     }
 
     /// The log's counts; a folder of counts as it is.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Diagnosis;
+use super::{AS_SHOWN, Diagnosis, ExpectedQuality};
 use crate::counts::PageSummary;
 use crate::relevance::Estimator;
 use crate::report::Format;
@@ -13,6 +13,8 @@ use crate::report::Format;
 pub enum Severity {
     /// The log is not fit to learn from as it is.
     Problem,
+    /// Whether it is fit cannot be told.
+    Open,
     /// Worth knowing; learning is possible.
     Note,
 }
@@ -29,16 +31,24 @@ pub struct Finding {
 }
 
 /// Which estimator suits the log.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Recommendation {
     /// Its name.
     pub estimator: String,
+    /// Whether it is the default, with its weights shrunk; another is meant as it is.
+    pub is_default: bool,
     /// Why.
     pub why: String,
 }
 
 /// Clicks below which relevance is guesswork whatever the method.
 const FEW_CLICKS: u64 = 100;
+
+/// Clicks from which on examination of ten positions is known to about a tenth.
+const ENOUGH_CLICKS: u64 = 1000;
+
+/// Clicks for each feature from which on a model of them holds (Peduzzi et al. 1996).
+const CLICKS_PER_FEATURE: u64 = 10;
 
 /// A share of clicked impressions that no result page has: people click a few of ten, not nine.
 const SUSPICIOUS_RATE: f64 = 0.9;
@@ -48,6 +58,10 @@ const MANY_PAGES: f64 = 0.05;
 
 fn problem(text: String, help: impl Into<String>) -> Option<Finding> {
     Some(Finding { severity: Severity::Problem, text, help: help.into() })
+}
+
+fn open(text: String, help: impl Into<String>) -> Option<Finding> {
+    Some(Finding { severity: Severity::Open, text, help: help.into() })
 }
 
 fn note(text: String, help: impl Into<String>) -> Option<Finding> {
@@ -73,11 +87,33 @@ fn percent(share: f64) -> String {
 
 fn size(diagnosis: &Diagnosis) -> Option<Finding> {
     let clicks = diagnosis.sizes.clicks;
-    if clicks >= FEW_CLICKS {
+    let of_features = CLICKS_PER_FEATURE * diagnosis.sizes.features;
+    let needed = ENOUGH_CLICKS.max(of_features);
+    if clicks < FEW_CLICKS {
+        let text = format!("There are {} clicks: too few to tell documents apart.", count(clicks));
+        return problem(text, format!("Collect at least {}.", count(needed)));
+    }
+    if clicks >= needed {
         return None;
     }
-    let text = format!("There are {} clicks: too few to tell documents apart.", count(clicks));
-    problem(text, format!("Collect at least {FEW_CLICKS}; some thousands are a start."))
+    let positions = diagnosis.positions.iter().filter(|at| at.clicks > 0).count().max(1) as u64;
+    let features = match of_features > ENOUGH_CLICKS {
+        true => format!(
+            ", what {} features tell on {} for each",
+            count(diagnosis.sizes.features),
+            count(clicks / diagnosis.sizes.features)
+        ),
+        false => String::new(),
+    };
+    open(
+        format!(
+            "There are {} clicks. What is known of a position rests on {} of them{features}: a ranker learned from so few may be worse \
+             than what is shown now, and its judgement by clicks would not tell.",
+            count(clicks),
+            count(clicks / positions)
+        ),
+        format!("Collect {}, about {} sessions, for an answer.", count(needed), count(diagnosis.sessions_for(needed))),
+    )
 }
 
 fn click_rate(diagnosis: &Diagnosis) -> Option<Finding> {
@@ -205,28 +241,35 @@ fn page_findings(pages: &PageSummary) -> Vec<Finding> {
     rules.into_iter().flatten().collect()
 }
 
-/// `user-aware-smoothed`, with what each estimator is expected to err as the reason.
-///
-/// The strength of its smoothing has the least expected error between `user-aware` and `ips-pbm`, so neither is better. `naive` is no
-/// candidate: however noisy the others are, its error is the position bias itself, which more data does not remove.
-/// `straightforward` is none either: `user-aware` has the same expectation and less variance.
+/// The default, unless another estimator is expected to order documents better.
 pub(super) fn recommend(diagnosis: &Diagnosis) -> Recommendation {
-    let error = |name: &str| {
-        let found = diagnosis.estimators.iter().find(|error| error.estimator == name);
-        found.map(|found| Format::Measure.print(found.mean_squared_error().sqrt()))
+    let all = || diagnosis.estimators.iter().filter(|quality| quality.estimator != AS_SHOWN);
+    let (Some(default), Some(best)) =
+        (all().find(|quality| quality.shrunk), all().find(|quality| quality.behind == 0.0))
+    else {
+        let why =
+            "It corrects by the users of each query as far as the log knows them, and by all users where it does not.";
+        return Recommendation { estimator: Estimator::default().to_string(), is_default: true, why: why.into() };
     };
-    let why = match (error("user-aware-smoothed"), error("user-aware"), error("ips-pbm")) {
-        _ if diagnosis.sizes.users == 1 => {
-            "With one user there is nothing personal to correct, and it is ips-pbm; it can be shrunk, which is the default."
-                .into()
-        }
-        (Some(smoothed), Some(aware), Some(ips)) => format!(
-            "Its expected error of a document's relevance is {smoothed}, against {aware} of user-aware and {ips} of ips-pbm, \
-             before it is shrunk toward a prior, which is the default."
+    let chosen = if default.is_level_with_best() { default } else { best };
+    let value = |quality: &ExpectedQuality| Format::Measure.print(quality.ndcg);
+    let others: Vec<&ExpectedQuality> = all().filter(|other| *other != chosen && other.is_level_with_best()).collect();
+    let mut why = match (chosen == best, chosen.shrunk) {
+        (true, _) => format!("Its weights are expected to order documents best: nDCG@10 {}.", value(chosen)),
+        (false, _) => format!(
+            "Its weights are expected to order documents as well as any, as far as can be told: nDCG@10 {}, the best has {}.",
+            value(chosen),
+            value(best)
         ),
-        _ => "It corrects by the users of each query as far as the log knows them, and by all users where it does not.".into(),
     };
-    Recommendation { estimator: Estimator::default().to_string(), why }
+    if !others.is_empty() {
+        let names: Vec<String> = others.iter().map(|other| format!("{} ({})", other.label(), value(other))).collect();
+        why = format!("{why} Level with it: {}.", names.join(", "));
+    }
+    if !chosen.shrunk {
+        why = format!("{why} The default has {}.", value(default));
+    }
+    Recommendation { estimator: chosen.estimator.clone(), is_default: chosen.shrunk, why }
 }
 
 /// `1 session`, `12 sessions`.

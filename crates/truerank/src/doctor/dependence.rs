@@ -1,10 +1,10 @@
 //! Do users search for different things? Sessions per (query, user) enter, a test of their independence leaves.
 
-use rand::RngExt;
 use rand_distr::{Binomial, Distribution};
 use serde::Serialize;
 
-use super::permutation::{PermutationTest, permutation_test};
+use super::differences::UPPER;
+use super::permutation::{PermutationTest, permutation_test, shuffle};
 use crate::Result;
 use crate::counts::{CountsView, SessionCount};
 use crate::progress::Progress;
@@ -22,6 +22,15 @@ pub struct Dependence {
     pub sessions: u64,
     /// How many of them are of queries with several sessions: only those can tell anything.
     pub repeated: u64,
+}
+
+impl Dependence {
+    /// What the correlation of anything of users with anything of queries is at most, with 95 % confidence: `√(χ²/N)`, without what chance
+    /// makes of it.
+    pub(super) fn correlation_at_most(&self) -> f64 {
+        let excess = (self.test.statistic - self.test.by_chance).max(0.0) + UPPER * self.test.deviation;
+        (excess / self.sessions as f64).sqrt().min(1.0)
+    }
 }
 
 /// Sessions looked at, at most: enough to see any dependence that would matter, in seconds.
@@ -57,12 +66,6 @@ pub(super) fn dependence(
         repeated: table.repeated(),
         test,
     }))
-}
-
-fn shuffle(users: &mut [u32], random: &mut Random) {
-    for i in (1..users.len()).rev() {
-        users.swap(i, random.random_range(0..=i));
-    }
 }
 
 /// Sessions as the user of each, those of a query side by side.

@@ -4,11 +4,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    AtPosition, Bias, Comparable, Dependence, Differences, Finding, Recommendation, Severity, Sizes, Spread, UserGroup,
-    Variation,
+    AtPosition, Bias, Comparable, Dependence, Differences, ExpectedQuality, Finding, PermutationTest, Recommendation,
+    Severity, Sizes, Spread, UserGroup, Variation,
 };
 use crate::counts::PageSummary;
-use crate::relevance::{Diagnostics, ExpectedError};
+use crate::relevance::Diagnostics;
 use crate::report::Verdict;
 
 /// What a log is fit for, and why.
@@ -30,7 +30,7 @@ pub struct Diagnosis {
     pub comparable: Comparable,
     /// Whether users search for different things; nothing where that cannot be tested.
     pub dependence: Option<Dependence>,
-    /// Whether users look at different depths; nothing where that cannot be tested.
+    /// Whether users look at results differently; nothing where whole pages were not kept.
     pub differences: Option<Differences>,
     /// How wrong a correction would be that does not know users.
     pub bias: Option<Bias>,
@@ -38,8 +38,10 @@ pub struct Diagnosis {
     pub groups: Vec<UserGroup>,
     /// p-values below this count as found.
     pub level: f64,
-    /// The expected error of each estimator, where examination can be estimated.
-    pub estimators: Vec<ExpectedError>,
+    /// Relabelings of each test, at most.
+    pub permutations: usize,
+    /// How well each estimator is expected to order documents, where examination can be estimated.
+    pub estimators: Vec<ExpectedQuality>,
     /// What the recommended estimator's weights would look like.
     pub weights: Option<Diagnostics>,
     /// What to use.
@@ -49,44 +51,70 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// Whether the log can be learned from: no finding is a problem.
+    /// Whether nothing forbids to learn from the log: no finding is a problem.
     pub fn is_fit(&self) -> bool {
-        self.findings.iter().all(|finding| finding.severity != Severity::Problem)
+        self.worst() != Some(Severity::Problem)
     }
 
-    /// Whether users differ both in what they search for and in how deep they look.
-    ///
-    /// Open where either cannot be tested, or was not found among so few sessions or clicks that it would not be.
+    /// Whether the log is fit to learn from; open where that cannot be told.
+    pub fn fitness(&self) -> Verdict {
+        match self.worst() {
+            Some(Severity::Problem) => Verdict::DoesNotHold,
+            Some(Severity::Open) => Verdict::Open,
+            _ => Verdict::Holds,
+        }
+    }
+
+    fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).min()
+    }
+
+    /// Whether users differ both in what they search for and in how they look, so much that it matters.
     pub fn personalized_bias(&self) -> Verdict {
-        let dependence = self.dependence.as_ref().map(|found| (found.test.p, found.repeated));
-        let differences = self.differences.as_ref().map(|found| (found.test.p, found.clicks));
-        match [dependence, differences].map(|test| self.decide(test)) {
-            [Some(true), Some(true)] => Verdict::Holds,
-            [Some(false), _] | [_, Some(false)] => Verdict::DoesNotHold,
+        let found = self.users_search_differently() && self.users_look_differently();
+        match &self.bias {
+            Some(bias) if found && bias.typical >= MATTERS => Verdict::Holds,
+            Some(bias) if bias.at_most.is_some_and(|most| most < MATTERS) => Verdict::DoesNotHold,
             _ => Verdict::Open,
         }
+    }
+
+    pub(super) fn users_search_differently(&self) -> bool {
+        self.dependence.as_ref().is_some_and(|found| self.is_found(&found.test))
+    }
+
+    pub(super) fn users_look_differently(&self) -> bool {
+        let both = self.differences.iter().flat_map(|found| [&found.level, &found.depth]);
+        both.flatten().any(|found| self.is_found(&found.test))
+    }
+
+    fn is_found(&self, test: &PermutationTest) -> bool {
+        test.p < self.level
+    }
+
+    /// About how many sessions have so many clicks.
+    pub(super) fn sessions_for(&self, clicks: u64) -> u64 {
+        (clicks as f64 * self.sizes.sessions as f64 / self.sizes.clicks.max(1) as f64).ceil() as u64
+    }
+
+    /// The least number of relabelings with which something can be found, where there were fewer.
+    pub(super) fn permutations_needed(&self) -> Option<usize> {
+        let finds = |permutations: usize| 1.0 / (permutations as f64 + 1.0) < self.level;
+        (!finds(self.permutations)).then(|| (self.permutations..).find(|&more| finds(more)).unwrap_or(usize::MAX))
     }
 
     /// All of it for programs, with what should be known of the log's rows.
     pub fn to_json(&self, remarks: &[String]) -> Value {
         json!({
-            "type": "truerank/diagnosis", "version": 1,
-            "fit": self.is_fit(),
+            "type": "truerank/diagnosis", "version": 2,
+            // Null where that is open.
+            "fit": self.fitness().decided(),
             "personalized_bias": self.personalized_bias().name().to_lowercase(),
             "remarks": remarks,
             "diagnosis": self,
         })
     }
-
-    /// Whether a test with this p-value and so many observations finds something.
-    fn decide(&self, test: Option<(f64, u64)>) -> Option<bool> {
-        let (p, observations) = test?;
-        match p < self.level {
-            true => Some(true),
-            false => (observations >= ENOUGH).then_some(false),
-        }
-    }
 }
 
-/// Sessions or clicks below which a difference that is not found may well be there.
-const ENOUGH: u64 = 300;
+/// The relative error of a document's relevance from which on a bias matters.
+pub(super) const MATTERS: f64 = 0.05;

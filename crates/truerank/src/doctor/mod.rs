@@ -1,19 +1,20 @@
 //! Is a log fit to learn from? Counts enter, findings, tests for personalized bias and a recommendation leave.
 //!
-//! Users who differ both in what they search for and in how deep they look bias every correction that treats them
-//! alike. Both differences are tested on the counts themselves, without a model: users shuffled over sessions tell
-//! whether users and queries depend on each other, and clicks shuffled among those who saw the same document at the
-//! same position tell whether users look differently.
+//! Users who differ both in what they search for and in how they look bias every correction that treats them alike. Both
+//! differences are tested on the log itself, without a model: users shuffled over sessions tell whether users and queries depend
+//! on each other, and users shuffled over whole pages with the same list tell whether some click more, or deeper.
 
 mod advice;
 mod bias;
 mod comparable;
 mod dependence;
 mod diagnosis;
+mod differences;
 mod groups;
 mod overview;
 mod page;
 mod permutation;
+mod quality;
 mod relative;
 mod strata;
 #[cfg(test)]
@@ -25,17 +26,18 @@ pub use comparable::Comparable;
 pub(crate) use comparable::sentence;
 pub use dependence::Dependence;
 pub use diagnosis::Diagnosis;
+pub use differences::{Difference, Differences};
 pub use groups::UserGroup;
 pub use overview::{AtPosition, Sizes, Spread, Variation};
 pub use permutation::PermutationTest;
+pub use quality::{AS_SHOWN, ExpectedQuality};
 pub use relative::RelativeExamination;
-pub use strata::Differences;
 
 use crate::counts::{CountsView, PageSummary};
 use crate::data::Dataset;
 use crate::progress::Progress;
 use crate::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
-use crate::relevance::{Estimation, EstimationChoice, Estimator, Exposures, RelevancePredictor, expected_errors};
+use crate::relevance::{Estimation, EstimationChoice, Exposures, RelevancePredictor};
 use crate::{Error, Result};
 
 /// Examines a log.
@@ -100,29 +102,35 @@ impl Doctor {
     ) -> Result<(Diagnosis, Option<Propensities>)> {
         self.check()?;
         progress.begin("looking at users and queries", 3);
-        let dependence = dependence::dependence(counts, self.permutations, self.seed, progress)?;
+        let dependence = self.dependence(counts, progress)?;
         progress.advance(1)?;
-        let differences = strata::differences(counts, self.permutations, self.seed, progress)?;
+        let differences = self.differences(counts, progress)?;
         progress.advance(1)?;
         let positions = AtPosition::all(counts)?;
-        let relative = differences.as_ref().map(|_| RelativeExamination::of(counts)).transpose()?;
+        let several = counts.users().len() > 1;
+        let relative = several.then(|| RelativeExamination::of(counts)).transpose()?;
         let groups = relative.as_ref().map(|relative| groups::user_groups(counts, &positions, relative));
+        let bias = |relative: &RelativeExamination| {
+            Bias::of(counts, relative, dependence.as_ref(), differences.as_ref(), &positions)
+        };
+        let bias = relative.as_ref().map(bias).transpose()?;
         let comparable = Comparable::of(counts, data)?;
         progress.advance(1)?;
         let mut diagnosis = Diagnosis {
-            sizes: Sizes::of(counts),
+            sizes: Sizes::of(counts, data),
             sessions_per_user: Spread::of(counts.sessions_per_user()),
             sessions_per_query: Spread::of(counts.sessions_per_query()),
             pages: pages.cloned(),
             variation: Variation::of(counts)?,
             dependence,
             differences,
-            bias: relative.as_ref().map(|relative| Bias::of(counts, relative)).transpose()?,
+            bias,
             groups: groups.unwrap_or_default(),
             level: self.level,
+            permutations: self.permutations,
             estimators: Vec::new(),
             weights: None,
-            recommendation: Recommendation { estimator: String::new(), why: String::new() },
+            recommendation: Recommendation::default(),
             findings: Vec::new(),
             positions,
             comparable,
@@ -131,6 +139,17 @@ impl Doctor {
         self.weigh(&mut diagnosis, counts, propensities.as_ref(), data, progress)?;
         diagnosis.findings = advice::findings(&diagnosis);
         Ok((diagnosis, propensities))
+    }
+
+    /// Whether users search for different things; nothing where there is one user or one query.
+    pub fn dependence(&self, counts: &dyn CountsView, progress: &dyn Progress) -> Result<Option<Dependence>> {
+        dependence::dependence(counts, self.permutations, self.seed, progress)
+    }
+
+    /// Whether users look at results differently; nothing where whole pages were not kept.
+    pub fn differences(&self, counts: &dyn CountsView, progress: &dyn Progress) -> Result<Option<Differences>> {
+        let test = |pages| Differences::of(pages, self.permutations, self.seed, progress);
+        counts.pages().map(test).transpose()
     }
 
     fn check(&self) -> Result<()> {
@@ -155,7 +174,8 @@ impl Doctor {
         Ok(em.estimate(counts, data, progress)?.propensities)
     }
 
-    /// What each estimator would make of the log, where examination is known, and what the weights of the default look like.
+    /// How well each estimator is expected to order documents, where examination is known, and what the weights of the
+    /// recommended one look like.
     fn weigh(
         &self,
         diagnosis: &mut Diagnosis,
@@ -164,18 +184,21 @@ impl Doctor {
         data: Option<&Dataset>,
         progress: &dyn Progress,
     ) -> Result<()> {
-        if let Some(propensities) = propensities {
-            let exposures = Exposures::new(counts, propensities)?;
-            diagnosis.estimators = expected_errors(&exposures, &Estimator::all())?;
-            let estimation = match data {
-                Some(data) => EstimationChoice::default().estimation(true, || {
-                    RelevancePredictor::new().seed(self.seed).predict(counts, propensities, data, progress)
-                })?,
-                None => Estimation::default(),
-            };
-            diagnosis.weights = Some(estimation.weigh(&exposures)?.diagnostics()?);
-        }
+        let Some(propensities) = propensities else {
+            diagnosis.recommendation = advice::recommend(diagnosis);
+            return Ok(());
+        };
+        let default = EstimationChoice::default().estimation(data.is_some(), || match data {
+            Some(data) => RelevancePredictor::new().seed(self.seed).predict(counts, propensities, data, progress),
+            None => Err(Error::parameter("a model's prior needs features, but there are none")),
+        })?;
+        diagnosis.estimators = quality::expected_quality(counts, propensities, &default, self.seed, progress)?;
         diagnosis.recommendation = advice::recommend(diagnosis);
+        let chosen = match diagnosis.recommendation.is_default {
+            true => default,
+            false => Estimation::new(diagnosis.recommendation.estimator.parse()?),
+        };
+        diagnosis.weights = Some(chosen.weigh(&Exposures::new(counts, propensities)?)?.diagnostics()?);
         Ok(())
     }
 }

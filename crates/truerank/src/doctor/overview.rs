@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::Result;
 use crate::counts::{Cell, CountsView, Totals, by_document};
+use crate::data::Dataset;
 
 /// How large a log is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -22,6 +23,8 @@ pub struct Sizes {
     pub users: u64,
     /// Distinct (query, document, position, user).
     pub cells: u64,
+    /// Features of documents; 0 where there are none.
+    pub features: u64,
 }
 
 /// What happened at a position.
@@ -64,7 +67,7 @@ pub struct Variation {
 }
 
 impl Sizes {
-    pub(super) fn of(counts: &dyn CountsView) -> Self {
+    pub(super) fn of(counts: &dyn CountsView, data: Option<&Dataset>) -> Self {
         let Totals { sessions, impressions, clicks, cells, shown, .. } = counts.totals();
         Sizes {
             impressions,
@@ -74,6 +77,7 @@ impl Sizes {
             documents: shown,
             users: counts.users().len() as u64,
             cells,
+            features: data.map_or(0, |data| data.feature_count() as u64),
         }
     }
 }

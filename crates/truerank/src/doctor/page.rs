@@ -1,6 +1,7 @@
 //! The diagnosis as a page.
 
-use super::{Diagnosis, Severity, Spread};
+use super::diagnosis::MATTERS;
+use super::{Diagnosis, Difference, Differences, ExpectedQuality, Recommendation, Severity, Spread};
 use crate::figures::weights_table;
 use crate::report::{
     Answer, Axis, Best, Block, Cell, Chart, Column, Figure, Format, Lines, Point, Report, Row, Section, Series, Style,
@@ -14,27 +15,96 @@ impl Diagnosis {
             title: title.into(),
             lead: self.lead(),
             facts: self.facts(),
-            sections: vec![self.fitness(), self.contents(), self.personal(), self.choice()],
+            sections: vec![self.findings_section(), self.contents(), self.personal(), self.choice()],
         }
     }
 
     fn lead(&self) -> String {
-        let fit = match self.is_fit() {
-            true => "The log is fit to learn from.",
-            false => "The log is not fit to learn from as it is.",
+        let fit = match self.fitness() {
+            Verdict::Holds => "The log is fit to learn from.",
+            Verdict::DoesNotHold => "The log is not fit to learn from as it is.",
+            Verdict::Open => "Whether the log is fit to learn from is open.",
         };
-        format!("{fit} {} Recommended estimator: {}.", self.bias_sentence(), self.recommendation.estimator)
+        format!("{fit} {} Recommended estimator: {}.", self.bias_sentence(), self.recommended())
+    }
+
+    /// The recommended estimator by the name that the table has for it.
+    fn recommended(&self) -> String {
+        let Recommendation { estimator, is_default, .. } = &self.recommendation;
+        if *is_default { format!("{estimator}, shrunk (default)") } else { estimator.clone() }
     }
 
     pub(crate) fn bias_sentence(&self) -> String {
+        let percent = |share: f64| Format::Percent.print(share);
+        let most = self.bias.as_ref().and_then(|bias| bias.at_most).map_or(String::new(), percent);
         match (self.personalized_bias(), &self.bias) {
             (Verdict::Holds, Some(bias)) => format!(
-                "The log has personalized bias: users differ in what they search for and in how deep they look, and a \
-                 correction that treats them alike is typically off by {} of a document's relevance.",
-                Format::Percent.print(bias.typical)
+                "The log has personalized bias: users differ in what they search for and in {}, and a correction that treats \
+                 them alike is typically off by {} of a document's relevance.",
+                self.how_users_differ(),
+                percent(bias.typical)
             ),
-            (Verdict::DoesNotHold, _) => "No personalized bias was found in it.".into(),
-            _ => "Whether the log has personalized bias cannot be told.".into(),
+            (Verdict::DoesNotHold, Some(bias)) if self.users_search_differently() && self.users_look_differently() => {
+                format!(
+                    "Users differ in what they search for and in {}, but too little to matter: a correction that treats them alike is \
+                     typically off by {} of a document's relevance, {most} at most.",
+                    self.how_users_differ(),
+                    percent(bias.typical)
+                )
+            }
+            (Verdict::DoesNotHold, _) => format!(
+                "The log has no personalized bias that matters: a correction that treats users alike is off by {most} of a \
+                 document's relevance at most."
+            ),
+            _ => format!("Whether the log has personalized bias is open: {}.", self.why_open()),
+        }
+    }
+
+    /// `how much they click`, `how deep they look`, or both.
+    fn how_users_differ(&self) -> &'static str {
+        let found = |difference: Option<&Difference>| difference.is_some_and(|found| found.test.p < self.level);
+        let of = |aspect: fn(&Differences) -> Option<&Difference>| found(self.differences.as_ref().and_then(aspect));
+        match (of(|found| found.level.as_ref()), of(|found| found.depth.as_ref())) {
+            (true, true) => "how much they click and how deep they look",
+            (true, false) => "how much they click",
+            _ => "how deep they look",
+        }
+    }
+
+    /// Why there is no answer, and what would give one.
+    fn why_open(&self) -> String {
+        if self.sizes.users < 2 {
+            return "there is one user only".into();
+        }
+        let Some(differences) = &self.differences else {
+            return "whole result pages were not kept with these counts; count the log again to compare its users"
+                .into();
+        };
+        if let Some(needed) = self.permutations_needed() {
+            return format!(
+                "with {} permutations no p-value falls below {}; at least {needed} are needed",
+                self.permutations, self.level
+            );
+        }
+        if differences.level.is_none() || differences.depth.is_none() {
+            return "no user has two pages with clicks whose results other users of the same query saw at the same positions; more \
+                    sessions of the same queries would tell"
+                .into();
+        }
+        match self.bias.as_ref().and_then(|bias| bias.at_most) {
+            Some(most) => {
+                // What can be told of users' differences shrinks with the root of their sessions.
+                let sessions = self.sizes.sessions as f64 * (most / MATTERS).powi(2);
+                format!(
+                    "a correction that treats users alike may be off by up to {} of a document's relevance; about {} sessions of \
+                     these users would tell whether it is {}",
+                    Format::Percent.print(most),
+                    Format::Count.print(rounded(sessions)),
+                    Format::Percent.print(MATTERS)
+                )
+            }
+            None => "users who differ may not meet on the same results at all; more sessions of queries that many users share would tell"
+                .into(),
         }
     }
 
@@ -51,14 +121,13 @@ impl Diagnosis {
         numbers.map(|(name, value)| (name.to_string(), Format::Count.print(value as f64))).to_vec()
     }
 
-    fn fitness(&self) -> Section {
-        let mut answers =
-            vec![Answer { verdict: Some(Verdict::of(self.is_fit())), text: "The log is fit to learn from.".into() }];
+    fn findings_section(&self) -> Section {
+        let mut answers = vec![Answer { verdict: Some(self.fitness()), text: "The log is fit to learn from.".into() }];
         answers.extend(self.findings.iter().map(|finding| Answer {
             verdict: None,
             text: match finding.severity {
                 Severity::Problem => format!("Problem: {} {}", finding.text, finding.help),
-                Severity::Note => format!("{} {}", finding.text, finding.help),
+                Severity::Open | Severity::Note => format!("{} {}", finding.text, finding.help),
             },
         }));
         Section { id: "fitness".into(), title: "Is it fit to learn from?".into(), answers, ..Section::default() }
@@ -114,12 +183,15 @@ impl Diagnosis {
             Column::new("clicks", Format::Count),
             Column::new("click rate", Format::Percent),
         ];
-        if self.bias.is_some() {
+        // Where nothing was found it is noise.
+        let found = self.users_search_differently() && self.users_look_differently();
+        let bias = self.bias.as_ref().filter(|_| found);
+        if bias.is_some() {
             columns.push(Column::new("bias of ips-pbm", Format::Percent));
         }
         let row = |at: &super::AtPosition| {
             let mut cells = vec![count(at.impressions), count(at.clicks), Cell::value(at.click_rate())];
-            if let Some(bias) = &self.bias {
+            if let Some(bias) = bias {
                 cells.push(bias.by_position.get(at.position as usize - 1).map_or(Cell::empty(), |&b| Cell::value(b)));
             }
             Row::new(at.position.to_string(), cells)
@@ -165,9 +237,15 @@ impl Diagnosis {
         if self.groups.len() > 1 {
             blocks.push(Block::Figure(self.group_figure()));
         }
-        let text = "Users differ in what they search for and in how deep they look.".to_string();
-        let mut answers = vec![Answer { verdict: Some(self.personalized_bias()), text }];
-        answers.extend(self.untested().map(|text| Answer { verdict: None, text }));
+        let text = format!(
+            "Users differ in what they search for and in how they look, so much that a correction that treats them alike is off by {} \
+             or more.",
+            Format::Percent.print(MATTERS)
+        );
+        let answers = vec![
+            Answer { verdict: Some(self.personalized_bias()), text },
+            Answer { verdict: None, text: self.bias_sentence() },
+        ];
         Section {
             id: "personalized-bias".into(),
             title: "Is there personalized bias?".into(),
@@ -177,71 +255,68 @@ impl Diagnosis {
         }
     }
 
-    /// Why a test could not be made.
-    fn untested(&self) -> Option<String> {
-        if self.sizes.users < 2 {
-            return Some("There is one user only.".into());
-        }
-        if self.personalized_bias() == Verdict::Open && self.differences.is_some() {
-            return Some(
-                "Too few queries have several sessions, or too few documents were seen by several users, to tell."
-                    .into(),
-            );
-        }
-        self.differences.is_none().then(|| {
-            "No document was seen by several users at the same position with clicks on some, so how deep users look \
-             cannot be compared without assuming that their queries are alike."
-                .into()
-        })
-    }
-
     fn tests(&self) -> Table {
-        let dependence = self.dependence.as_ref();
-        let differences = self.differences.as_ref();
-        let share =
-            |value: Option<f64>| value.map_or(Cell::text("not testable"), |v| Cell::text(Format::Number.print(v)));
-        let p = |value: Option<f64>| value.map_or(Cell::empty(), Cell::value);
-        let row = |label: &str, size: Option<f64>, what: &str, test: Option<f64>| {
-            Row::new(label, vec![share(size), Cell::text(what), p(test)])
+        let untested = || vec![Cell::text("not testable"), Cell::empty(), Cell::empty(), Cell::empty()];
+        let dependence = self.dependence.as_ref().map(|found| {
+            let what = Cell::text("Cramér's V of users and queries, without chance");
+            vec![Cell::text(Format::Number.print(found.strength)), Cell::empty(), what, Cell::value(found.test.p)]
+        });
+        let difference = |found: Option<&Difference>, print: fn(f64) -> String, what: &str| {
+            found.map(|found| {
+                let most = found.at_most.map_or("unknown".to_string(), print);
+                vec![Cell::text(print(found.size)), Cell::text(most), Cell::text(what), Cell::value(found.test.p)]
+            })
         };
+        let differences = self.differences.as_ref();
+        let level = differences.and_then(|found| found.level.as_ref());
+        let depth = differences.and_then(|found| found.depth.as_ref());
+        let percent = |size| Format::Percent.print(size);
+        // A user one standard deviation deeper clicks position 10 so many times as often as 1, compared with the average user.
+        let factor = |size: f64| format!("× {}", Format::Number.print(10f64.powf(size)));
         let rows = vec![
-            row(
-                "users search for different things",
-                dependence.map(|found| found.strength),
-                "Cramér's V of users and queries, without chance",
-                dependence.map(|found| found.test.p),
+            Row::new("users search for different things", dependence.unwrap_or_else(untested)),
+            Row::new(
+                "some users click more",
+                difference(level, percent, "standard deviation of users' clicks on the same results")
+                    .unwrap_or_else(untested),
             ),
-            row(
-                "users look at different depths",
-                differences.map(|found| found.test.statistic / found.test.by_chance.max(f64::MIN_POSITIVE)),
-                "deviations of users, 1 by chance",
-                differences.map(|found| found.test.p),
+            Row::new(
+                "some users look deeper",
+                difference(depth, factor, "clicks at position 10 against 1, of a user one standard deviation deeper")
+                    .unwrap_or_else(untested),
             ),
         ];
-        let mut notes = vec![
-            "p by shuffling users over sessions, and clicks among those who saw the same document of the same query at \
-             the same position."
-                .to_string(),
-        ];
-        notes.extend(differences.map(|found| {
-            format!(
-                "{} clicks, {} of all, can be compared between users.",
-                Format::Count.print(found.clicks as f64),
-                Format::Percent.print(found.comparable)
-            )
-        }));
         Table {
             name: "tests".into(),
-            caption: "Two permutation tests.".into(),
+            caption: "Permutation tests.".into(),
             label: "question".into(),
             columns: vec![
                 Column::new("size", Format::Text),
+                Column::new("at most (95 %)", Format::Text),
                 Column::new("measured by", Format::Text),
                 Column::new("p", Format::PValue),
             ],
             rows,
-            notes,
+            notes: self.notes_on_tests(level),
         }
+    }
+
+    fn notes_on_tests(&self, level: Option<&Difference>) -> Vec<String> {
+        let mut notes = vec![
+            "p by shuffling users over sessions, and over whole pages of the same query with the same results."
+                .to_string(),
+        ];
+        notes.extend(level.map(|found| {
+            let [pages, clicks] = [found.pages, found.clicks].map(|number| Format::Count.print(number as f64));
+            format!("{pages} pages with {clicks} clicks can be compared between users.")
+        }));
+        notes.extend(self.permutations_needed().map(|needed| {
+            format!(
+                "With {} permutations no p falls below {}, so nothing can be found; at least {needed} are needed.",
+                self.permutations, self.level
+            )
+        }));
+        notes
     }
 
     fn group_figure(&self) -> Figure {
@@ -269,10 +344,10 @@ impl Diagnosis {
     fn choice(&self) -> Section {
         let mut blocks = Vec::new();
         if !self.estimators.is_empty() {
-            blocks.push(Block::Table(self.errors()));
+            blocks.push(Block::Table(self.qualities()));
         }
         blocks.extend(self.effective_sizes().map(Block::Table));
-        let text = format!("Use {}. {}", self.recommendation.estimator, self.recommendation.why);
+        let text = format!("Use {}. {}", self.recommended(), self.recommendation.why);
         Section {
             id: "estimator".into(),
             title: "Which estimator?".into(),
@@ -282,25 +357,24 @@ impl Diagnosis {
         }
     }
 
-    fn errors(&self) -> Table {
-        let row = |error: &crate::relevance::ExpectedError| {
-            let root = error.mean_squared_error().sqrt();
-            let cells = [error.squared_bias, error.variance, root].map(Cell::value);
-            Row::new(error.estimator.clone(), cells.to_vec())
+    fn qualities(&self) -> Table {
+        let row = |quality: &ExpectedQuality| {
+            let cells = [quality.ndcg, quality.behind, quality.standard_error].map(Cell::value);
+            Row::new(quality.label(), cells.to_vec())
         };
         Table {
             name: "estimators".into(),
-            caption: "What to expect of each estimator's relevance weights on this log.".into(),
+            caption: "How well each estimator's weights are expected to order the shown documents of a query.".into(),
             label: "estimator".into(),
             columns: vec![
-                Column::new("squared bias", Format::Measure),
-                Column::new("variance", Format::Measure),
-                Column::new("error", Format::Measure).best(Best::Smallest),
+                Column::new("nDCG@10", Format::Measure).best(Best::Largest),
+                Column::new("behind the best", Format::Measure),
+                Column::new("standard error of that", Format::Measure),
             ],
             rows: self.estimators.iter().map(row).collect(),
             notes: vec![
-                "For the sessions as they are, with examination estimated by Regression-EM, averaged over shown documents; \
-                 the error is the root of bias and variance together."
+                "In logs drawn anew: relevance as this log's clicks leave it possible, examination as estimated, clicks by chance. Within two \
+                 standard errors, or .001, of the best an estimator is level with it."
                     .into(),
             ],
         }
@@ -308,6 +382,12 @@ impl Diagnosis {
 
     fn effective_sizes(&self) -> Option<Table> {
         let weights = self.weights.as_ref()?;
-        Some(weights_table("effective-sizes", &self.recommendation.estimator, weights))
+        Some(weights_table("effective-sizes", &self.recommended(), weights))
     }
+}
+
+/// To two digits: more would promise what nobody knows.
+fn rounded(number: f64) -> f64 {
+    let unit = 10f64.powf(number.max(1.0).log10().floor() - 1.0);
+    (number / unit).round() * unit
 }

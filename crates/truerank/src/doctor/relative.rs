@@ -16,10 +16,15 @@ pub struct RelativeExamination {
     positions: usize,
     /// One row of positions per user.
     ratios: Vec<f64>,
+    /// The share of users' differences that clicks tell at each position: what is left of them where ratios are pulled toward 1.
+    known: Vec<f64>,
 }
 
 /// Positions looked at, from the top: further down too few users meet on the same document.
 pub(super) const POSITIONS: u32 = 20;
+
+/// What is known of users is taken for no less: dividing by less would make differences of noise.
+const LEAST_KNOWN: f64 = 0.1;
 
 /// Passes over the cells: each is a step of coordinate ascent, and ratios settle in few.
 const PASSES: usize = 30;
@@ -33,9 +38,14 @@ impl RelativeExamination {
             sums = Sums::of(counts, &ratios, positions)?;
             ratios = sums.raw();
         }
-        ratios = sums.shrunk(positions);
-        let mut examination = RelativeExamination { positions, ratios };
-        examination.normalize(&counts.sessions_per_user());
+        let sessions = counts.sessions_per_user();
+        let strengths: Vec<f64> = (0..positions).map(|position| sums.strength(position, positions)).collect();
+        let mut examination = RelativeExamination {
+            positions,
+            ratios: sums.shrunk(&strengths),
+            known: sums.known(&strengths, &sessions),
+        };
+        examination.normalize(&sessions);
         Ok(examination)
     }
 
@@ -69,6 +79,16 @@ impl RelativeExamination {
     /// `r(u,k)`, with positions from 1.
     pub fn of_user(&self, user: usize, position: u32) -> f64 {
         self.ratios[user * self.positions + position as usize - 1]
+    }
+
+    /// The share of users' differences at `position` that clicks tell, one tenth at least.
+    pub(super) fn known_at(&self, position: u32) -> f64 {
+        self.known[position as usize - 1].max(LEAST_KNOWN)
+    }
+
+    /// Its mean over positions.
+    pub(super) fn known(&self) -> f64 {
+        self.known.iter().sum::<f64>() / self.known.len().max(1) as f64
     }
 
     fn at_mut(&mut self, user: usize, position: u32) -> &mut f64 {
@@ -119,13 +139,24 @@ impl Sums {
 
     /// The posterior means under a Gamma prior with mean 1, whose strength is fitted at each position by moments:
     /// `Σ(c − e)² = Σ variance + τ² Σ e²`.
-    fn shrunk(&self, positions: usize) -> Vec<f64> {
-        let strengths: Vec<f64> = (0..positions).map(|position| self.strength(position, positions)).collect();
+    fn shrunk(&self, strengths: &[f64]) -> Vec<f64> {
         let shrink = |(slot, clicks): (usize, &f64)| {
-            let strength = strengths[slot % positions];
+            let strength = strengths[slot % strengths.len()];
             if strength.is_finite() { (clicks + strength) / (self.expected[slot] + strength) } else { 1.0 }
         };
         self.clicks.iter().enumerate().map(shrink).collect()
+    }
+
+    /// The mean of `e/(e + strength)` over sessions, at each position.
+    fn known(&self, strengths: &[f64], sessions: &[u64]) -> Vec<f64> {
+        let total: u64 = sessions.iter().sum();
+        let at = |(position, &strength): (usize, &f64)| {
+            let expected = self.expected.iter().skip(position).step_by(strengths.len());
+            let known =
+                expected.map(|&expected| if strength.is_finite() { expected / (expected + strength) } else { 0.0 });
+            known.zip(sessions).map(|(known, &sessions)| known * sessions as f64).sum::<f64>() / total.max(1) as f64
+        };
+        strengths.iter().enumerate().map(at).collect()
     }
 
     fn strength(&self, position: usize, positions: usize) -> f64 {

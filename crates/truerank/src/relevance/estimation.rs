@@ -66,6 +66,11 @@ impl Estimation {
         Estimation { estimator, prior: Prior::None, clip: None, shrink: Shrink::None }
     }
 
+    /// The estimator.
+    pub fn estimator(&self) -> Estimator {
+        self.estimator
+    }
+
     /// What clicks correct; without effect where nothing is clipped or shrunk. Default: none, r̂ = 0.
     pub fn prior(mut self, prior: Prior) -> Self {
         self.prior = prior;

@@ -110,6 +110,15 @@ impl Verdict {
         if holds { Verdict::Holds } else { Verdict::DoesNotHold }
     }
 
+    /// Whether it holds, where that is decided.
+    pub fn decided(self) -> Option<bool> {
+        match self {
+            Verdict::Holds => Some(true),
+            Verdict::DoesNotHold => Some(false),
+            Verdict::Open => None,
+        }
+    }
+
     /// The verdict in words: `Holds`, `Does not hold` or `Open`.
     pub fn name(self) -> &'static str {
         match self {
