@@ -38,9 +38,9 @@ enum Lists {
     HalfShuffled,
     TwoRankers,
     /// One ranker for each half of the users.
-    RankerByUser,
+    ByGroup,
     /// An order of their own for each user and query.
-    OwnLists,
+    OfUser,
 }
 
 #[derive(Clone, Copy)]
@@ -79,15 +79,15 @@ const KINDS: [Kind; 23] = [
     Kind { name: "the same, shuffled lists", lists: Lists::Shuffled, ..BASE },
     Kind { name: "the same, half shuffled lists", lists: Lists::HalfShuffled, ..BASE },
     Kind { name: "the same, two rankers", lists: Lists::TwoRankers, ..BASE },
-    Kind { name: "the same, a ranker for each half of the users", lists: Lists::RankerByUser, ..BASE },
-    Kind { name: "the same, own lists of each user", lists: Lists::OwnLists, ..BASE },
+    Kind { name: "the same, a ranker for each half of the users", lists: Lists::ByGroup, ..BASE },
+    Kind { name: "the same, own lists of each user", lists: Lists::OfUser, ..BASE },
     Kind { name: "the same, Zipf queries and users", zipf: true, users: 200, ..BASE },
     Kind { name: "the same, rare queries", queries: 1500, users: 100, ..BASE },
     Kind { name: "until content, fixed lists", clicks: Clicks::Cascade, ..BASE },
     Kind { name: "until content, 500 users", clicks: Clicks::Cascade, users: 500, ..BASE },
     Kind { name: "until content, shuffled lists", clicks: Clicks::Cascade, lists: Lists::Shuffled, ..BASE },
-    Kind { name: "until content, a ranker for each half", clicks: Clicks::Cascade, lists: Lists::RankerByUser, ..BASE },
-    Kind { name: "until content, own lists of each user", clicks: Clicks::Cascade, lists: Lists::OwnLists, ..BASE },
+    Kind { name: "until content, a ranker for each half", clicks: Clicks::Cascade, lists: Lists::ByGroup, ..BASE },
+    Kind { name: "until content, own lists of each user", clicks: Clicks::Cascade, lists: Lists::OfUser, ..BASE },
     Kind { name: "until content, Zipf queries and users", clicks: Clicks::Cascade, zipf: true, users: 200, ..BASE },
     Kind { name: "shared queries, fixed lists", personal: false, ..BASE },
     Kind { name: "shared queries, Zipf queries and users", personal: false, zipf: true, users: 200, ..BASE },
@@ -156,8 +156,8 @@ struct Said {
 }
 
 impl Said {
-    fn of(counts: &Counts, fixed: bool) -> truerank::Result<Self> {
-        let doctor = Doctor::new();
+    fn of(counts: &Counts, fixed: bool, seed: u64) -> truerank::Result<Self> {
+        let doctor = Doctor::new().seed(seed);
         let diagnosis = fixed.then(|| doctor.examine(counts, None, None, &Silent)).transpose()?;
         let (dependence, differences) = match &diagnosis {
             Some(diagnosis) => (diagnosis.dependence.clone(), diagnosis.differences.clone()),
@@ -181,7 +181,7 @@ fn tally(
     fixed: bool,
     counts: impl Fn(u64) -> truerank::Result<Counts> + Sync,
 ) -> truerank::Result<()> {
-    let said = (0..logs).into_par_iter().map(|log| Said::of(&counts(log)?, fixed));
+    let said = (0..logs).into_par_iter().map(|log| Said::of(&counts(log)?, fixed, log));
     let said = said.collect::<truerank::Result<Vec<_>>>()?;
     let count = |is: &dyn Fn(&Said) -> bool| said.iter().filter(|said| is(said)).count();
     let share = |is: &dyn Fn(&Said) -> bool| 100.0 * count(is) as f64 / logs as f64;
@@ -226,7 +226,7 @@ impl Kind {
                 query = before[user];
             }
             before[user] = query;
-            while self.personal && (query + user * 7) % 5 == 0 {
+            while self.personal && (query + user * 7).is_multiple_of(5) {
                 query = draw(&popular, &mut random);
             }
             let order = self.order(user, query, &mut random);
@@ -265,8 +265,8 @@ impl Kind {
             Lists::HalfShuffled if random.random::<bool>() => order.shuffle(random),
             Lists::HalfShuffled => {}
             Lists::TwoRankers => order.shuffle(&mut ranker(random.random_range(0..2))),
-            Lists::RankerByUser => order.shuffle(&mut ranker(user as u64 % 2)),
-            Lists::OwnLists => order.shuffle(&mut ranker(user as u64)),
+            Lists::ByGroup => order.shuffle(&mut ranker(user as u64 % 2)),
+            Lists::OfUser => order.shuffle(&mut ranker(user as u64)),
         }
         order
     }

@@ -70,7 +70,7 @@ fn note(text: String, help: impl Into<String>) -> Option<Finding> {
 
 /// All findings, problems first.
 pub(super) fn findings(diagnosis: &Diagnosis) -> Vec<Finding> {
-    let rules = [size, click_rate, comparable, one_position, decline, one_user, few_sessions, rare_users];
+    let rules = [size, click_rate, comparable, one_position, decline, one_user, few_sessions, rare_users, order];
     let mut findings: Vec<Finding> = rules.iter().filter_map(|rule| rule(diagnosis)).collect();
     findings.extend(diagnosis.pages.iter().flat_map(page_findings));
     findings.sort_by_key(|finding| finding.severity);
@@ -212,6 +212,23 @@ fn rare_users(diagnosis: &Diagnosis) -> Option<Finding> {
     note(
         format!("Users are sparse: half of them have at most {}.", sessions(diagnosis.sessions_per_user.median)),
         "Examination of single users is pulled toward groups of users who look alike; that is the default.",
+    )
+}
+
+/// Whether what can be learned is expected to order documents better than they were shown.
+fn order(diagnosis: &Diagnosis) -> Option<Finding> {
+    let all = &diagnosis.estimators;
+    let (shown, best) = (all.iter().find(|one| one.estimator == AS_SHOWN)?, all.iter().find(|one| one.behind == 0.0)?);
+    if shown.behind > 2.0 * shown.standard_error {
+        return None;
+    }
+    note(
+        format!(
+            "The order in which documents were shown is expected to be as good as any that their clicks give: nDCG@10 {} against {}.",
+            Format::Measure.print(shown.ndcg),
+            Format::Measure.print(best.ndcg)
+        ),
+        "More sessions of the same queries, or features that the present order does not know, would teach more.",
     )
 }
 

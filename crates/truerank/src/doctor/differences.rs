@@ -135,7 +135,7 @@ impl Comparison {
             (of_unit > 0.0).then(|| (part * deviation / of_unit).max(0.0))
         };
         let size = variance(test.statistic - test.by_chance, self.estimated()).unwrap_or(0.0);
-        let doubts = (0..DRAWS).map(|draw| variance(UPPER * test.deviation, self.smooth(key.0, draw)));
+        let doubts = (0..DRAWS).map(|draw| variance(UPPER * self.error(&test), self.smooth(key.0, draw)));
         let doubt = doubts.collect::<Option<Vec<f64>>>().map(|doubts| doubts.into_iter().fold(0.0, f64::max));
         Ok(Difference {
             size: size.sqrt(),
@@ -144,6 +144,17 @@ impl Comparison {
             clicks: self.clicks,
             test,
         })
+    }
+
+    /// The standard error of the statistic where users differ as much as it says. Of a user's sum s + e the square has 2se besides e²: with
+    /// n users whose e are alike, an excess of z deviations adds `4z/√(2n)` to the variance.
+    fn error(&self, test: &PermutationTest) -> f64 {
+        let excess = ((test.statistic - test.by_chance) / test.deviation).max(0.0);
+        let sums = self.sums(&self.users);
+        let noise =
+            |power: i32| -> f64 { sums.iter().zip(&self.weights).map(|(s, w)| (w * s.squares).powi(power)).sum() };
+        let users = noise(1).powi(2) / noise(2);
+        test.deviation * (1.0 + 4.0 * excess / (2.0 * users).sqrt()).sqrt()
     }
 
     fn ranges(&self) -> impl Iterator<Item = (Range<usize>, f64)> {
@@ -156,10 +167,15 @@ impl Comparison {
     /// Dividing by it keeps the test right where some users' pages vary more than others', as those of users who click more do (Chung and
     /// Romano 2013).
     fn excess(&self, users: &[u32]) -> (f64, f64) {
-        let mut sums = vec![Sums::default(); self.weights.len()];
-        users.iter().zip(&self.scores).for_each(|(&user, &score)| sums[user as usize].add(score));
+        let sums = self.sums(users);
         let squares = sums.iter().zip(&self.weights).map(|(sums, weight)| (weight * sums.squares).powi(2));
         (self.weigh(&sums), squares.sum::<f64>().sqrt())
+    }
+
+    fn sums(&self, users: &[u32]) -> Vec<Sums> {
+        let mut sums = vec![Sums::default(); self.weights.len()];
+        users.iter().zip(&self.scores).for_each(|(&user, &score)| sums[user as usize].add(score));
+        sums
     }
 
     fn weigh(&self, sums: &[Sums]) -> f64 {

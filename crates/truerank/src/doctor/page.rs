@@ -100,7 +100,7 @@ impl Diagnosis {
                      these users would tell whether it is {}",
                     Format::Percent.print(most),
                     Format::Count.print(rounded(sessions)),
-                    Format::Percent.print(MATTERS)
+                    matters()
                 )
             }
             None => "users who differ may not meet on the same results at all; more sessions of queries that many users share would tell"
@@ -240,7 +240,7 @@ impl Diagnosis {
         let text = format!(
             "Users differ in what they search for and in how they look, so much that a correction that treats them alike is off by {} \
              or more.",
-            Format::Percent.print(MATTERS)
+            matters()
         );
         let answers = vec![
             Answer { verdict: Some(self.personalized_bias()), text },
@@ -258,13 +258,16 @@ impl Diagnosis {
     fn tests(&self) -> Table {
         let untested = || vec![Cell::text("not testable"), Cell::empty(), Cell::empty(), Cell::empty()];
         let dependence = self.dependence.as_ref().map(|found| {
-            let what = Cell::text("Cramér's V of users and queries, without chance");
+            let what = Cell::text("Cramér's V, without chance");
             vec![Cell::text(Format::Number.print(found.strength)), Cell::empty(), what, Cell::value(found.test.p)]
         });
         let difference = |found: Option<&Difference>, print: fn(f64) -> String, what: &str| {
             found.map(|found| {
-                let most = found.at_most.map_or("unknown".to_string(), print);
-                vec![Cell::text(print(found.size)), Cell::text(most), Cell::text(what), Cell::value(found.test.p)]
+                let unknown = || "unknown".to_string();
+                // What is neither found nor bounded is noise.
+                let size = Some(found.size).filter(|_| found.test.p < self.level || found.at_most.is_some());
+                let [size, most] = [size, found.at_most].map(|size| Cell::text(size.map_or_else(unknown, print)));
+                vec![size, most, Cell::text(what), Cell::value(found.test.p)]
             })
         };
         let differences = self.differences.as_ref();
@@ -277,12 +280,11 @@ impl Diagnosis {
             Row::new("users search for different things", dependence.unwrap_or_else(untested)),
             Row::new(
                 "some users click more",
-                difference(level, percent, "standard deviation of users' clicks on the same results")
-                    .unwrap_or_else(untested),
+                difference(level, percent, "standard deviation of users' clicks").unwrap_or_else(untested),
             ),
             Row::new(
                 "some users look deeper",
-                difference(depth, factor, "clicks at position 10 against 1, of a user one standard deviation deeper")
+                difference(depth, factor, "position 10 against 1, one standard deviation deeper")
                     .unwrap_or_else(untested),
             ),
         ];
@@ -368,7 +370,7 @@ impl Diagnosis {
             label: "estimator".into(),
             columns: vec![
                 Column::new("nDCG@10", Format::Measure).best(Best::Largest),
-                Column::new("behind the best", Format::Measure),
+                Column::new("behind the best estimator", Format::Measure),
                 Column::new("standard error of that", Format::Measure),
             ],
             rows: self.estimators.iter().map(row).collect(),
@@ -384,6 +386,11 @@ impl Diagnosis {
         let weights = self.weights.as_ref()?;
         Some(weights_table("effective-sizes", &self.recommended(), weights))
     }
+}
+
+/// `5 %`.
+fn matters() -> String {
+    format!("{}\u{202f}%", 100.0 * MATTERS)
 }
 
 /// To two digits: more would promise what nobody knows.

@@ -24,7 +24,7 @@ pub struct RelativeExamination {
 pub(super) const POSITIONS: u32 = 20;
 
 /// What is known of users is taken for no less: dividing by less would make differences of noise.
-const LEAST_KNOWN: f64 = 0.1;
+const LEAST_KNOWN: f64 = 0.25;
 
 /// Passes over the cells: each is a step of coordinate ascent, and ratios settle in few.
 const PASSES: usize = 30;
@@ -81,7 +81,7 @@ impl RelativeExamination {
         self.ratios[user * self.positions + position as usize - 1]
     }
 
-    /// The share of users' differences at `position` that clicks tell, one tenth at least.
+    /// The share of users' differences at `position` that clicks tell, a quarter at least.
     pub(super) fn known_at(&self, position: u32) -> f64 {
         self.known[position as usize - 1].max(LEAST_KNOWN)
     }
