@@ -3,19 +3,21 @@
 mod arguments;
 mod commands;
 mod output;
+mod paths;
 mod progress;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches};
 use truerank::files::table::panic_becomes_error;
 
 fn main() -> ExitCode {
     say_damage_once();
     tidy_up_when_stopped();
-    let arguments = arguments::Arguments::try_parse().unwrap_or_else(|error| refuse(&error));
-    match commands::run(arguments) {
+    let typed = arguments::Arguments::command().try_get_matches().unwrap_or_else(|error| refuse(&error));
+    let arguments = arguments::Arguments::from_arg_matches(&typed).unwrap_or_else(|error| refuse(&error));
+    match paths::refuse_to_overwrite(&typed).and_then(|()| commands::run(arguments)) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

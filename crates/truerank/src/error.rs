@@ -47,10 +47,27 @@ impl Error {
         Error::Io { path: path.to_path_buf(), cause }
     }
 
+    /// The same error, where a file below `from` is to be known as one below `to`.
+    pub(crate) fn moved(self, from: &Path, to: &Path) -> Self {
+        let moved = |path: PathBuf| path.strip_prefix(from).map(|rest| joined(to, rest)).unwrap_or(path);
+        match self {
+            Error::Input { place, finding } => {
+                Error::Input { place: Place { path: moved(place.path), at: place.at }, finding }
+            }
+            Error::Io { path, cause } => Error::Io { path: moved(path), cause },
+            other => other,
+        }
+    }
+
     /// An error about a parameter.
     pub fn parameter(finding: impl Into<String>) -> Self {
         Error::Parameter(finding.into())
     }
+}
+
+/// Joining nothing would leave a slash at the end.
+fn joined(folder: &Path, rest: &Path) -> PathBuf {
+    if rest.as_os_str().is_empty() { folder.to_path_buf() } else { folder.join(rest) }
 }
 
 fn describe_io(cause: &std::io::Error) -> String {
@@ -59,7 +76,7 @@ fn describe_io(cause: &std::io::Error) -> String {
         std::io::ErrorKind::NotADirectory => "is a file, but a folder is expected here".to_string(),
         std::io::ErrorKind::IsADirectory => "is a folder, but a file is expected here".to_string(),
         std::io::ErrorKind::PermissionDenied => "permission denied".to_string(),
-        std::io::ErrorKind::StorageFull => "the disk is full; nothing was changed".to_string(),
+        std::io::ErrorKind::StorageFull => "the disk is full; make room on it, or write to another one".to_string(),
         _ => cause.to_string(),
     }
 }

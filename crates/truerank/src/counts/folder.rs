@@ -10,8 +10,8 @@ use super::model::{Counts, Patterns};
 use super::pages::Pages;
 use super::tables::{NewIds, NumberedIds, TablePaths, read_cells, read_pages, read_patterns, read_sessions};
 use super::view::Totals;
-use crate::files::AtomicFile;
 use crate::files::table::FileType;
+use crate::files::{AtomicFile, check_seal, read_text, seal_json};
 use crate::{Error, Result};
 
 const COUNTS: FileType = FileType { name: "truerank/counts", version: 1 };
@@ -61,8 +61,8 @@ impl Meta {
     pub fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join("meta.json");
         let mut file = AtomicFile::create(&path)?;
-        let text = serde_json::to_string_pretty(self).map_err(|e| Error::io(&path, e.into()))? + "\n";
-        std::io::Write::write_all(&mut file, text.as_bytes()).map_err(|e| Error::io(&path, e))?;
+        let text = serde_json::to_string_pretty(self).map_err(|e| Error::io(&path, e.into()))?;
+        std::io::Write::write_all(&mut file, &seal_json(&text)).map_err(|e| Error::io(&path, e))?;
         file.commit()
     }
 
@@ -73,7 +73,8 @@ impl Meta {
             let finding = "is not a folder of counts: it has no meta.json; make one with truerank count";
             return Err(if folder.exists() { Error::input(folder, finding) } else { not_found(folder) });
         }
-        let text = crate::files::read_text(&path)?;
+        let text = read_text(&path)?;
+        check_seal(text.as_bytes()).map_err(|finding| Error::input(&path, finding))?;
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|e| Error::input(&path, format!("is not JSON: {e}")))?;
         COUNTS.check(&path, value["type"].as_str(), value["version"].as_u64())?;
@@ -108,7 +109,8 @@ impl Meta {
 
 /// Whether a folder of counts may hold a file of this name.
 pub fn is_counts_file(name: &str) -> bool {
-    ["cells.parquet", "sessions.parquet", "patterns.parquet", "pages.parquet", "meta.json"].contains(&name)
+    let ours = ["cells.parquet", "sessions.parquet", "patterns.parquet", "pages.parquet", "meta.json", "bad-rows.txt"];
+    ours.contains(&name)
 }
 
 fn not_found(path: &Path) -> Error {

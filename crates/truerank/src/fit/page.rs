@@ -560,6 +560,9 @@ fn tried_table(training: &Training) -> Table {
         label: "form".into(),
         columns: vec![Column::new("steps", Format::Count), Column::new("value", Format::Measure)],
         rows: training.tried.iter().map(row).collect(),
-        notes: vec![format!("By {}.", training.validated_by)],
+        notes: vec![format!(
+            "By {}. Chosen is the simplest form, the first in the table, that is within a standard error of the best.",
+            training.validated_by
+        )],
     }
 }

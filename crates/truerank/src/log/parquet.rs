@@ -9,13 +9,15 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 
 use super::batches::{BatchSource, Batches};
-use crate::files::table::{guarded, not_parquet};
+use crate::files::GroupSeals;
+use crate::files::table::{check_extents, first_rows, guarded};
 use crate::{Error, Result};
 
 /// A Parquet file, a chunk for each row group.
 pub(super) struct ParquetFile {
     path: PathBuf,
     metadata: ArrowReaderMetadata,
+    seals: GroupSeals,
     /// Rows before each row group.
     first_rows: Vec<u64>,
 }
@@ -29,11 +31,12 @@ impl ParquetFile {
         let metadata = guarded(path, || {
             ArrowReaderMetadata::load(&file, ArrowReaderOptions::new().with_skip_arrow_metadata(true))
         })?;
-        check_offsets(path, &metadata)?;
+        check_extents(path, &file, metadata.metadata())?;
+        let seals = GroupSeals::open(path, &file, metadata.metadata())?;
         let reading = ArrowReaderOptions::new().with_schema(Arc::new(with_dictionaries(metadata.schema())));
         let metadata = guarded(path, || ArrowReaderMetadata::try_new(metadata.metadata().clone(), reading))?;
-        let first_rows = first_rows(path, &metadata)?;
-        Ok(ParquetFile { path: path.to_path_buf(), metadata, first_rows })
+        let first_rows = first_rows(metadata.metadata());
+        Ok(ParquetFile { path: path.to_path_buf(), metadata, seals, first_rows })
     }
 }
 
@@ -49,35 +52,13 @@ impl BatchSource for ParquetFile {
     fn batches(&self, chunk: usize, columns: &[usize], size: usize) -> Result<Batches<'_>> {
         // Each task opens the file itself: copies of one handle would share its place in the file.
         let file = File::open(&self.path).map_err(|e| Error::io(&self.path, e))?;
+        self.seals.check(&file, chunk)?;
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
         let columns = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
         let builder = builder.with_row_groups(vec![chunk]).with_projection(columns).with_batch_size(size);
         let mut reader = guarded(&self.path, || builder.build())?;
         let next = move || guarded(&self.path, || Ok(reader.next().transpose()?)).transpose();
         Ok(Box::new(std::iter::from_fn(next)))
-    }
-}
-
-fn first_rows(path: &Path, metadata: &ArrowReaderMetadata) -> Result<Vec<u64>> {
-    let mut rows = 0;
-    let mut first_rows = Vec::new();
-    for group in metadata.metadata().row_groups() {
-        first_rows.push(rows);
-        rows += u64::try_from(group.num_rows()).map_err(|_| not_parquet(path, "a row group has negative rows"))?;
-    }
-    Ok(first_rows)
-}
-
-/// Columns must lie where a file can have them.
-fn check_offsets(path: &Path, metadata: &ArrowReaderMetadata) -> Result<()> {
-    let columns = metadata.metadata().row_groups().iter().flat_map(|group| group.columns());
-    let is_bad = |column: &parquet::file::metadata::ColumnChunkMetaData| {
-        let start = column.dictionary_page_offset().unwrap_or(0).min(column.data_page_offset());
-        start < 0 || column.compressed_size() < 0
-    };
-    match columns.into_iter().any(is_bad) {
-        true => Err(not_parquet(path, "a column has a negative place or length")),
-        false => Ok(()),
     }
 }
 

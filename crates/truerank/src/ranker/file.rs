@@ -13,7 +13,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::{Model, Ranker, TrainingRecord};
-use crate::files::{AtomicFile, read_bytes};
+use crate::files::{AtomicFile, check_seal, read_bytes, seal, with_blank_seal};
 use crate::network::{Architecture, Network, Scaling};
 use crate::{Error, Result};
 
@@ -69,7 +69,9 @@ impl Ranker {
                 (plain_tensors(weights.len()), weights.iter().chain([bias]).copied().collect())
             }
         };
-        serialize(&names, &values, self.metadata().map_err(|e| e.to_string())?)
+        let mut bytes = serialize(&names, &values, with_blank_seal(&self.metadata().map_err(|e| e.to_string())?))?;
+        seal(&mut bytes);
+        Ok(bytes)
     }
 
     /// What kind of file this is, the form of the ranker and its record, as JSON.
@@ -90,6 +92,7 @@ impl Ranker {
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, String> {
+        check_seal(bytes)?;
         let damaged = |e| format!("is not a whole safetensors file ({e}); train or copy it again");
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
         let tensors = SafeTensors::deserialize(bytes).map_err(damaged)?;
