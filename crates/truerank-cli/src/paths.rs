@@ -7,8 +7,8 @@ use clap::ArgMatches;
 use truerank::counts::is_counts_file;
 use truerank::data::is_part_file;
 
-/// Options that name what is written.
-const OUTPUTS: [&str; 2] = ["output", "quarantine"];
+/// The option that names what is written. Files for bad rows are looked at where logs are read.
+const OUTPUT: &str = "output";
 
 /// Commands whose output folder keeps what else is in it.
 const ADDING: [&str; 3] = ["doctor", "report", "experiment"];
@@ -16,7 +16,7 @@ const ADDING: [&str; 3] = ["doctor", "report", "experiment"];
 /// Refuses an output that is an input, or a part of one.
 pub fn refuse_to_overwrite(arguments: &ArgMatches) -> Result<()> {
     let Some((command, arguments)) = arguments.subcommand() else { return Ok(()) };
-    let is_output = |id: &str| OUTPUTS.contains(&id) || (command == "propensity" && id == "ranker");
+    let is_output = |id: &str| id == OUTPUT || (command == "propensity" && id == "ranker");
     let inputs = paths(arguments, |id| !is_output(id) && id != "temporary");
     for output in paths(arguments, is_output) {
         if let Some(input) = inputs.iter().find(|input| destroys(command, &output, input)) {

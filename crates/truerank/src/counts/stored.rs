@@ -506,8 +506,14 @@ pub(crate) mod tests {
         }
         let meta = |from: &str, to: &str| {
             let (from, to) = (from.to_string(), to.to_string());
-            edit("meta.json", &move |bytes| String::from_utf8(bytes).unwrap().replacen(&from, &to, 1).into_bytes())
+            edit("meta.json", &move |bytes| {
+                let text = String::from_utf8(bytes).unwrap().replacen(&from, &to, 1);
+                let (fields, _) = text.split_once(",\n  \"truerank.seal\"").unwrap();
+                format!("{fields}\n}}\n").into_bytes()
+            })
         };
+        let damaged = edit("meta.json", &|bytes| String::from_utf8(bytes).unwrap().replacen('1', "7", 1).into_bytes());
+        assert!(damaged.contains("meta.json: was damaged or changed since it was written: its seal does not fit"));
         assert!(meta("\"clicks\": ", "\"clicks\": 1").contains("meta.json says clicks 1"));
         assert!(meta("\"docs\": ", "\"docs\": 7").contains("meta.json says docs 7"));
         assert!(meta("\"version\": 1", "\"version\": 9").contains("version 9"));

@@ -5,6 +5,7 @@ use std::io::{BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use super::leftovers::{PREFIX, own, remove_leftovers};
+use super::steps::step;
 use super::target::{Old, Target, followed};
 use super::unfinished::Unfinished;
 use crate::{Error, Result};
@@ -72,8 +73,12 @@ impl AtomicFile {
         let failed = |e| Error::io(&name, e);
         match self.file.into_inner().map_err(|e| failed(e.into_error()))? {
             Staged::Beside { file, target, _unfinished } => {
+                step();
                 file.as_file().sync_all().map_err(failed)?;
-                file.persist(&target).map(drop).map_err(|e| failed(e.error))
+                step();
+                file.persist(&target).map_err(|e| failed(e.error))?;
+                step();
+                Ok(())
             }
             Staged::Unnamed { mut file, stream } => {
                 file.rewind().map_err(failed)?;
@@ -100,6 +105,7 @@ fn stage_beside(target: PathBuf, old: Option<Old>) -> Result<Staged> {
         Ok((file.path().to_path_buf(), file))
     };
     let (file, unfinished) = Unfinished::create(create).map_err(|e| not_writable(folder, e))?;
+    step();
     Ok(Staged::Beside { file, target, _unfinished: unfinished })
 }
 
@@ -171,7 +177,10 @@ impl StagedFolder {
         let failed = |e| Error::io(&self.name, e);
         hand_down(&self.target, &self.content).map_err(failed)?;
         sync_folder(&self.content);
-        replace_folder(&self.content, &self.target).map_err(failed)
+        step();
+        replace_folder(&self.content, &self.target).map_err(failed)?;
+        step();
+        Ok(())
     }
 }
 
@@ -224,6 +233,7 @@ impl TemporaryFolder {
             Ok((folder.path().to_path_buf(), (folder, lock)))
         };
         let ((folder, lock), unfinished) = Unfinished::create(create).map_err(|e| not_writable(folder, e))?;
+        step();
         Ok(TemporaryFolder { folder, _lock: lock, _unfinished: unfinished })
     }
 

@@ -10,6 +10,7 @@ mod open;
 mod room;
 mod seal;
 mod spool;
+mod steps;
 pub mod table;
 mod target;
 mod unfinished;

@@ -92,10 +92,10 @@ impl Ranker {
     }
 
     fn decode(bytes: &[u8]) -> Result<Self, String> {
-        check_seal(bytes)?;
         let damaged = |e| format!("is not a whole safetensors file ({e}); train or copy it again");
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
         let tensors = SafeTensors::deserialize(bytes).map_err(damaged)?;
+        check_seal(bytes)?;
         let text = header.metadata().as_ref().and_then(|all| all.get(METADATA_KEY));
         let text =
             text.ok_or_else(|| format!("has no `{METADATA_KEY}` metadata, so it is not a ranker of truerank"))?;
