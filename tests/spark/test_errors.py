@@ -145,7 +145,7 @@ def test_a_worker_that_dies_is_made_good(tmp_path):
     done = outcome["done"]
     assert not list(tmp_path.glob(".truerank-*"))
     assert done.returncode == 0, done.stderr
-    assert content(tmp_path / "there") == content(tmp_path / "here")
+    assert_same_content(tmp_path / "here", tmp_path / "there")
 
 
 def slow_log(folder):

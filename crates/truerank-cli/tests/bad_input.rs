@@ -673,7 +673,10 @@ fn outputs_that_cannot_be_written() {
                 "propensity counts --data data -o clicks.csv/OUT.json",
                 &["clicks.csv: is a file, but a folder is needed"],
             ),
-            ("propensity counts --data data -o data", &["data: is a folder, but a file is to be written here"]),
+            (
+                "propensity counts --data data -o data",
+                &["data: writing it would destroy what is read from data; name another output"],
+            ),
             (
                 "propensity counts --data data --method dla --ranker nowhere/OUT.st -o OUT.json",
                 &["nowhere: no such folder to write into"],
@@ -683,10 +686,10 @@ fn outputs_that_cannot_be_written() {
             ("convert data/test.txt -o nowhere/OUT.parquet", &["nowhere: no such folder"]),
             ("convert data/test.txt -o clicks.csv/OUT.parquet", &["clicks.csv: is a file, but a folder is needed"]),
             ("generate --preset tiny -o clicks.csv", &["clicks.csv: is a file, but a folder is to be written here"]),
-            ("count clicks.csv -o clicks.csv", &["clicks.csv: is a file, but a folder is to be written here"]),
-            ("simulate data --sessions 10 -o data", &["data: is a folder, but a file is to be written here"]),
+            ("count clicks.csv -o clicks.csv", &["clicks.csv: writing it would destroy what is read from clicks.csv"]),
+            ("simulate data --sessions 10 -o counts", &["counts: is a folder, but a file is to be written here"]),
             ("simulate data --sessions 10 --cells -o clicks.csv", &["clicks.csv: is a file, but a folder"]),
-            ("train data -o data", &["data: is a folder, but a file is to be written here"]),
+            ("train data -o counts", &["counts: is a folder, but a file is to be written here"]),
             ("score data/test.txt --ranker ranker.st -o data", &["data: is a folder, but a file"]),
             ("generate --preset tiny -o mine", &["mine: holds thesis.tex, which replacing the folder would remove"]),
             ("count clicks.csv -o mine", &["mine: holds thesis.tex", "choose a new one"]),
@@ -694,8 +697,16 @@ fn outputs_that_cannot_be_written() {
             ("simulate data --sessions 10 --cells -o mine", &["mine: holds thesis.tex"]),
             (
                 "relevance counts --propensities clicks.propensities.json --estimator all -o counts",
-                &["counts: holds cells.parquet"],
+                &["counts: writing it would destroy what is read from counts"],
             ),
+            ("score data/test.txt --ranker ranker.st -o ranker.st", &["ranker.st: writing it would destroy"]),
+            ("train data -o data/train.txt", &["data/train.txt: writing it would destroy what is read from data"]),
+            (
+                "relevance counts --propensities clicks.propensities.json -o counts/cells.parquet",
+                &["counts/cells.parquet: writing it would destroy what is read from counts"],
+            ),
+            ("export ranker.st --to onnx -o ranker.st", &["ranker.st: writing it would destroy"]),
+            ("convert data/test.txt -o ./data/../data/test.txt", &["writing it would destroy what is read"]),
         ],
     );
 }

@@ -1,7 +1,7 @@
 //! Every command that writes is ended at every step of writing, as by a kill: what it leaves is the old result or the new one,
 //! and the next run removes the rest.
 //!
-//! `TRUERANK_FORCE=all` ends commands at all steps, and not at some of them.
+//! `TRUERANK_FORCE=all` ends commands at all steps, and not at some of them, and kills them at random times as well.
 
 #![cfg(unix)]
 
@@ -9,6 +9,8 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use common::Sandbox;
 
@@ -37,7 +39,7 @@ const CASES: [Case; 14] = [
         reader: Some("relevance counts --propensities out.propensities.json -o unwanted"),
         ..case(
             "simulate data --sessions 2000 --seed 2 -o out.parquet",
-            "simulate data --sessions 2000 --seed 3 --users 3 -o out.parquet",
+            "simulate data --sessions 2000 --seed 3 --users 20 -o out.parquet",
             &["out.parquet", "out.propensities.json"],
         )
     },
@@ -132,10 +134,32 @@ fn is_leftover(path: &Path) -> bool {
     path.iter().any(|name| name.to_string_lossy().starts_with(".truerank-"))
 }
 
-/// Ends the command at a step; whether there is such a step.
-fn check(sandbox: &Sandbox, case: &Case, step: u64, before: &Files, after: &Files) -> bool {
+/// When a run ends.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Step(u64),
+    After(Duration),
+}
+
+impl End {
+    /// Whether the run was still at work.
+    fn ends(self, sandbox: &Sandbox, command: &str) -> bool {
+        match self {
+            End::Step(step) => run(sandbox, command, Some(step)).is_none(),
+            End::After(time) => {
+                let mut child = sandbox.command(&format!("{command} --quiet")).stdout(Stdio::null()).spawn().unwrap();
+                std::thread::sleep(time);
+                child.kill().unwrap();
+                child.wait().unwrap().code().is_none()
+            }
+        }
+    }
+}
+
+/// Ends the command; whether it was still at work.
+fn check(sandbox: &Sandbox, case: &Case, step: End, before: &Files, after: &Files) -> bool {
     restore(sandbox, before);
-    if run(sandbox, case.command, Some(step)).is_some() {
+    if !step.ends(sandbox, case.command) {
         return false;
     }
     let left = sandbox.files();
@@ -143,20 +167,20 @@ fn check(sandbox: &Sandbox, case: &Case, step: u64, before: &Files, after: &File
     for result in case.results {
         assert!(
             is(result, before) || is(result, after),
-            "{}: {result} is neither old nor new at step {step}",
+            "{}: {result} is neither old nor new at {step:?}",
             case.command
         );
     }
     let all = |whole: &Files| case.results.iter().all(|result| is(result, whole));
     if !(all(before) || all(after)) {
-        let reader = case.reader.unwrap_or_else(|| panic!("{}: mixed at step {step}", case.command));
-        assert_eq!(run(sandbox, reader, None), Some(2), "{}: mixed results were read at step {step}", case.command);
+        let reader = case.reader.unwrap_or_else(|| panic!("{}: mixed at {step:?}", case.command));
+        assert_eq!(run(sandbox, reader, None), Some(2), "{}: mixed results were read at {step:?}", case.command);
     }
     run(sandbox, case.command, None);
     let found = sandbox.files();
     let names: Vec<_> = found.keys().filter(|path| is_leftover(path)).collect();
-    assert!(names.is_empty(), "{}: left at step {step}: {names:?}", case.command);
-    assert!(case.results.iter().all(|result| of(&found, result) == of(after, result)), "{}: step {step}", case.command);
+    assert!(names.is_empty(), "{}: left at {step:?}: {names:?}", case.command);
+    assert!(case.results.iter().all(|result| of(&found, result) == of(after, result)), "{}: {step:?}", case.command);
     true
 }
 
@@ -165,8 +189,9 @@ fn a_run_that_is_killed_leaves_the_old_result_or_the_new_one() {
     let all = std::env::var("TRUERANK_FORCE").is_ok_and(|force| force == "all");
     let sandbox = inputs();
     let inputs = sandbox.files();
-    let mut kills = 0;
+    let mut kills: u64 = 0;
     for case in &CASES {
+        println!("{}: {kills} runs ended so far", case.command);
         restore(&sandbox, &inputs);
         run(&sandbox, case.earlier, None);
         let before = sandbox.files();
@@ -178,11 +203,24 @@ fn a_run_that_is_killed_leaves_the_old_result_or_the_new_one() {
         let stride = if all { 1 } else { steps.div_ceil(SOME).max(1) };
         // The last steps are those at which results appear.
         for step in (1..=steps).rev().step_by(stride as usize) {
-            assert!(check(&sandbox, case, step, &before, &after), "{}: no step {step}", case.command);
+            assert!(check(&sandbox, case, End::Step(step), &before, &after), "{}: no step {step}", case.command);
             kills += 1;
         }
+        if all {
+            kills += kill_at_times(&sandbox, case, &before, &after);
+        }
     }
-    println!("{kills} kills, nothing mixed, nothing left");
+    println!("{kills} runs ended at work: nothing mixed, nothing left");
+}
+
+/// Kills at times that are spread over a run; how many met one at work.
+fn kill_at_times(sandbox: &Sandbox, case: &Case, before: &Files, after: &Files) -> u64 {
+    const TIMES: u32 = 60;
+    restore(sandbox, before);
+    let begin = Instant::now();
+    run(sandbox, case.command, None);
+    let whole = begin.elapsed();
+    (1..=TIMES).filter(|&time| check(sandbox, case, End::After(whole * time / TIMES), before, after)).count() as u64
 }
 
 /// How many steps a command has: the first that does not end it.

@@ -87,7 +87,7 @@ pub struct LogArguments {
     #[arg(long, value_name = "WHAT")]
     on_bad_row: Option<BadRowPolicy>,
 
-    /// File for the rows that are left out [default: bad-rows.txt in the output]
+    /// File for the rows that are left out [default: bad-rows.txt in the output, or here for doctor]
     #[arg(long, value_name = "FILE")]
     quarantine: Option<PathBuf>,
 

@@ -1,6 +1,7 @@
 //! What the path of a result names: a file to make or replace, or something to write into.
 
 use std::fs::Permissions;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
@@ -30,7 +31,10 @@ impl Target {
                 let finding = "is neither a file nor a pipe nor a device that takes text; name a file to write";
                 Err(Error::input(path, finding))
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Target::File(followed(path)?, None)),
+            // What is wrong with the folder is said where it is looked at.
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Ok(Target::File(followed(path)?, None))
+            }
             Err(error) => Err(Error::io(path, error)),
         }
     }
