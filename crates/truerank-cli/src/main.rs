@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 use truerank::files::table::panic_becomes_error;
+use truerank::text::{line, printable_lines};
 
 fn main() -> ExitCode {
     say_damage_once();
@@ -19,7 +20,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            progress::say_error(&format!("error: {error:#}"));
+            progress::say_error(&line(&format!("error: {error:#}")));
             ExitCode::from(2)
         }
     }
@@ -27,14 +28,16 @@ fn main() -> ExitCode {
 
 /// A wrong value gets one line, as errors in files do; what is wrong with the options as such also gets their usage.
 fn refuse(error: &clap::Error) -> ! {
+    let text = error.render().to_string();
     let lines = match error.kind() {
         ErrorKind::ValueValidation => 1,
         // The second line has the values that are possible.
         ErrorKind::InvalidValue => 2,
+        // A pattern of the shell may have put any file's name among the options.
+        _ if error.use_stderr() && printable_lines(&text) != text => 1,
         _ => error.exit(),
     };
-    let text = error.render().to_string();
-    progress::say_error(&text.lines().take(lines).map(str::trim).collect::<Vec<_>>().join(" "));
+    progress::say_error(&line(&text.lines().take(lines).map(str::trim).collect::<Vec<_>>().join(" ")));
     std::process::exit(2)
 }
 

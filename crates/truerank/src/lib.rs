@@ -43,5 +43,6 @@ pub mod simulate;
 #[cfg(feature = "spark")]
 pub mod spark;
 pub mod sql;
+pub mod text;
 
 pub use error::{Error, Place, Result};
