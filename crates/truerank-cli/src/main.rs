@@ -1,9 +1,11 @@
 //! The `truerank` command line: arguments, progress and printing over the library.
 
+mod allocator;
 mod arguments;
 mod commands;
 mod output;
 mod progress;
+mod system;
 
 use std::process::ExitCode;
 
@@ -14,7 +16,7 @@ use truerank::text::{line, printable_lines};
 
 fn main() -> ExitCode {
     say_damage_once();
-    tidy_up_when_stopped();
+    system::prepare();
     let arguments = arguments::Arguments::try_parse().unwrap_or_else(|error| refuse(&error));
     match commands::run(arguments) {
         Ok(code) => code,
@@ -50,25 +52,6 @@ fn say_damage_once() {
         }
     }));
 }
-
-/// Ctrl-C and other requests to stop leave no temporary files, and results as they were.
-#[cfg(unix)]
-fn tidy_up_when_stopped() {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
-    std::thread::spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            truerank::files::remove_unfinished(|| {
-                progress::say_error("interrupted");
-                // As shells expect of a program that a signal ended.
-                std::process::exit(128 + signal)
-            });
-        }
-    });
-}
-
-#[cfg(not(unix))]
-fn tidy_up_when_stopped() {}
 
 /// Whoever reads our output may stop early, as in `truerank evaluate … | head`.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

@@ -44,5 +44,6 @@ pub mod simulate;
 pub mod spark;
 pub mod sql;
 pub mod text;
+pub mod threads;
 
 pub use error::{Error, Place, Result};

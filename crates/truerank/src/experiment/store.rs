@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Outcome, Run, Settings, Source, WorldId};
 use crate::files::table::FileType;
-use crate::files::{AtomicFile, is_temporary, read_text};
+use crate::files::{AtomicFile, Limit, is_temporary, read_text};
 use crate::propensity::{Propensities, PropensityError};
 use crate::{Error, Result};
 
@@ -248,7 +248,7 @@ fn read_json<T: DeserializeOwned>(path: &Path, file_type: FileType) -> Result<Op
         return Ok(None);
     }
     let damaged = |e: serde_json::Error| Error::input(path, format!("{e}; remove it to run it again"));
-    let value: serde_json::Value = serde_json::from_str(&read_text(path)?).map_err(damaged)?;
+    let value: serde_json::Value = serde_json::from_str(&read_text(path, Limit::Data)?).map_err(damaged)?;
     file_type.check(path, value["type"].as_str(), value["version"].as_u64())?;
     let typed: Typed<T> = serde_json::from_value(value).map_err(damaged)?;
     Ok(Some(typed.content))

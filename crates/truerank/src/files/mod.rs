@@ -13,7 +13,7 @@ pub(crate) mod varint;
 pub use atomic::{AtomicFile, TemporaryFolder, check_file, check_folder, is_temporary, write_folder};
 pub use fingerprint::Fingerprint;
 pub use groups::GroupWriter;
-pub use open::{Compression, FileFormat, decoder, read_bytes, read_text};
+pub use open::{Compression, FileFormat, Limit, decoder, read_bytes, read_text};
 pub use room::Room;
 pub use spool::Spool;
 pub use unfinished::remove_unfinished;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Details, Evidence, Fit, LevelAndShape, Propensities, UserClusters};
 use crate::files::table::FileType;
-use crate::files::{AtomicFile, read_text};
+use crate::files::{AtomicFile, Limit, read_text};
 use crate::ids::Ids;
 use crate::{Error, Result};
 
@@ -107,7 +107,7 @@ impl Propensities {
 
     /// Reads what [`write`](Propensities::write) wrote, or a hand-written file of the same form.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = read_text(path)?;
+        let text = read_text(path, Limit::Data)?;
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|e| Error::input(path, format!("is not complete JSON: {e}")))?;
         FILE_TYPE.check(path, value["type"].as_str(), value["version"].as_u64())?;
