@@ -5,7 +5,7 @@ import time
 
 import duckdb
 import pytest
-from conftest import content, refusal, run, truerank
+from conftest import assert_same_content, content, refusal, run, truerank
 from server import Spark, end, free_port
 
 HEADER = "session,user,query,doc,position,click\n"

@@ -226,7 +226,7 @@ fn kill_at_times(sandbox: &Sandbox, case: &Case, before: &Files, after: &Files) 
 /// How many steps a command has: the first that does not end it.
 fn step_count(sandbox: &Sandbox, case: &Case, before: &Files) -> u64 {
     let (mut reached, mut missed) = (0, 1);
-    let mut ends = |step| {
+    let ends = |step| {
         restore(sandbox, before);
         run(sandbox, case.command, Some(step)).is_none()
     };

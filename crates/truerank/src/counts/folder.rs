@@ -11,7 +11,7 @@ use super::pages::Pages;
 use super::tables::{NewIds, NumberedIds, TablePaths, read_cells, read_pages, read_patterns, read_sessions};
 use super::view::Totals;
 use crate::files::table::FileType;
-use crate::files::{AtomicFile, check_seal, read_text, seal_json};
+use crate::files::{AtomicFile, Limit, check_seal, read_text, seal_json};
 use crate::{Error, Result};
 
 const COUNTS: FileType = FileType { name: "truerank/counts", version: 1 };
@@ -73,7 +73,7 @@ impl Meta {
             let finding = "is not a folder of counts: it has no meta.json; make one with truerank count";
             return Err(if folder.exists() { Error::input(folder, finding) } else { not_found(folder) });
         }
-        let text = read_text(&path)?;
+        let text = read_text(&path, Limit::Description)?;
         check_seal(text.as_bytes()).map_err(|finding| Error::input(&path, finding))?;
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|e| Error::input(&path, format!("is not JSON: {e}")))?;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Outcome, Run, Settings, Source, WorldId};
 use crate::files::table::FileType;
-use crate::files::{AtomicFile, check_seal, is_temporary, read_text, seal, with_blank_seal, zstd_encoder};
+use crate::files::{AtomicFile, Limit, check_seal, is_temporary, read_text, seal, with_blank_seal, zstd_encoder};
 use crate::propensity::{Propensities, PropensityError};
 use crate::{Error, Result};
 
@@ -250,7 +250,7 @@ fn read_json<T: DeserializeOwned>(path: &Path, file_type: FileType) -> Result<Op
         return Ok(None);
     }
     let damaged = |e: serde_json::Error| Error::input(path, format!("{e}; remove it to run it again"));
-    let text = read_text(path)?;
+    let text = read_text(path, Limit::Data)?;
     check_seal(text.as_bytes())
         .map_err(|finding| Error::input(path, format!("{finding}; remove it to run it again")))?;
     let value: serde_json::Value = serde_json::from_str(&text).map_err(damaged)?;

@@ -22,7 +22,7 @@ pub use compress::zstd_encoder;
 pub use fingerprint::Fingerprint;
 pub use groups::GroupWriter;
 pub use leftovers::is_temporary;
-pub use open::{Compression, FileFormat, decoder, read_bytes, read_text};
+pub use open::{Compression, FileFormat, Limit, decoder, read_bytes, read_text};
 pub use room::Room;
 pub use seal::{GroupSeals, SEAL_KEY, check_seal, seal, seal_json, with_blank_seal};
 pub use spool::Spool;

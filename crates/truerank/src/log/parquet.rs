@@ -7,10 +7,12 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field as Column, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::file::metadata::ColumnChunkMetaData;
 
 use super::batches::{BatchSource, Batches};
 use crate::files::GroupSeals;
 use crate::files::table::{check_extents, first_rows, guarded};
+use crate::memory::Memory;
 use crate::{Error, Result};
 
 /// A Parquet file, a chunk for each row group.
@@ -29,7 +31,8 @@ impl ParquetFile {
         }
         let file = File::open(path).map_err(|e| Error::io(path, e))?;
         let metadata = guarded(path, || {
-            ArrowReaderMetadata::load(&file, ArrowReaderOptions::new().with_skip_arrow_metadata(true))
+            let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true).with_encoding_stats_as_mask(false);
+            ArrowReaderMetadata::load(&file, options)
         })?;
         check_extents(path, &file, metadata.metadata())?;
         let seals = GroupSeals::open(path, &file, metadata.metadata())?;
@@ -38,6 +41,47 @@ impl ParquetFile {
         let first_rows = first_rows(metadata.metadata());
         Ok(ParquetFile { path: path.to_path_buf(), metadata, seals, first_rows })
     }
+}
+
+/// Bytes of a batch, by what the file says of its columns: few rows at a time where ids are long.
+const BATCH_BYTES: i64 = 16 << 20;
+
+/// Bytes of the pages that are held at a time, one of each column. Writers make pages of about 1 MiB.
+const PAGE_BYTES: i64 = 128 << 20;
+
+impl ParquetFile {
+    /// The columns of a row group that are read.
+    fn read<'a>(&'a self, chunk: usize, columns: &'a ProjectionMask) -> impl Iterator<Item = &'a ColumnChunkMetaData> {
+        let all = self.metadata.metadata().row_group(chunk).columns().iter().enumerate();
+        all.filter(|(leaf, _)| columns.leaf_included(*leaf)).map(|(_, column)| column)
+    }
+
+    fn rows_at_a_time(&self, chunk: usize, columns: &ProjectionMask) -> usize {
+        let bytes = self.read(chunk, columns).fold(0i64, |sum, column| sum.saturating_add(column.uncompressed_size()));
+        let per_row = bytes / self.metadata.metadata().row_group(chunk).num_rows().max(1);
+        (BATCH_BYTES / per_row.max(1)).max(1) as usize
+    }
+
+    /// A page is decompressed as a whole, so huge ones are refused where the file says how many pages a column has.
+    fn check_pages(&self, chunk: usize, columns: &ProjectionMask) -> Result<()> {
+        let bytes = self.read(chunk, columns).map(page_size).fold(0i64, i64::saturating_add);
+        if bytes <= PAGE_BYTES {
+            return Ok(());
+        }
+        let (size, most) = (Memory::new(bytes as u64), Memory::new(PAGE_BYTES as u64));
+        let finding = format!(
+            "row group {} has pages of {size}, but pages are read whole, and {most} of them at most; write it with smaller pages",
+            chunk + 1
+        );
+        Err(Error::input(&self.path, finding))
+    }
+}
+
+/// The mean size of a column's pages; 0 where the file does not say how many there are.
+fn page_size(column: &ColumnChunkMetaData) -> i64 {
+    let counts =
+        column.page_encoding_stats().map(|stats| stats.iter().map(|pages| i64::from(pages.count)).sum::<i64>());
+    counts.filter(|&count| count > 0).map_or(0, |count| column.uncompressed_size() / count)
 }
 
 impl BatchSource for ParquetFile {
@@ -55,6 +99,8 @@ impl BatchSource for ParquetFile {
         self.seals.check(&file, chunk)?;
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
         let columns = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
+        self.check_pages(chunk, &columns)?;
+        let size = size.min(self.rows_at_a_time(chunk, &columns));
         let builder = builder.with_row_groups(vec![chunk]).with_projection(columns).with_batch_size(size);
         let mut reader = guarded(&self.path, || builder.build())?;
         let next = move || guarded(&self.path, || Ok(reader.next().transpose()?)).transpose();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Details, Evidence, Fit, LevelAndShape, Propensities, UserClusters};
 use crate::files::table::FileType;
-use crate::files::{AtomicFile, Beside, check_seal, read_text, seal_json};
+use crate::files::{AtomicFile, Beside, Limit, check_seal, read_text, seal_json};
 use crate::ids::Ids;
 use crate::{Error, Result};
 
@@ -120,7 +120,7 @@ impl Propensities {
 
     /// Reads what [`write`](Propensities::write) wrote, or a hand-written file of the same form.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = read_text(path)?;
+        let text = read_text(path, Limit::Data)?;
         check_seal(text.as_bytes()).map_err(|finding| Error::input(path, finding))?;
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|e| Error::input(path, format!("is not complete JSON: {e}")))?;

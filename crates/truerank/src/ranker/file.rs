@@ -13,7 +13,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::{Model, Ranker, TrainingRecord};
-use crate::files::{AtomicFile, check_seal, read_bytes, seal, with_blank_seal};
+use crate::files::{AtomicFile, Limit, check_seal, read_bytes, seal, with_blank_seal};
 use crate::network::{Architecture, Network, Scaling};
 use crate::{Error, Result};
 
@@ -49,7 +49,7 @@ impl Ranker {
 
     /// Reads a ranker that [`save`](Ranker::save) wrote.
     pub fn load(path: &Path) -> Result<Self> {
-        Ranker::decode(&read_bytes(path)?).map_err(|finding| Error::input(path, finding))
+        Ranker::decode(&read_bytes(path, Limit::Ranker)?).map_err(|finding| Error::input(path, finding))
     }
 
     /// The bytes that [`save`](Ranker::save) writes.
