@@ -6,10 +6,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::checks::Checks;
-use super::model::{Counts, Patterns};
+use super::model::{Counts, Pattern, Patterns};
 use super::pages::Pages;
 use super::tables::{NewIds, NumberedIds, TablePaths, read_cells, read_pages, read_patterns, read_sessions};
 use super::view::Totals;
+use super::whole_pages::check_patterns;
 use crate::files::table::FileType;
 use crate::files::{AtomicFile, Limit, check_seal, read_text, seal_json};
 use crate::{Error, Result};
@@ -133,7 +134,8 @@ impl Counts {
             Ok(())
         })?;
         if meta.patterns {
-            read_patterns(&tables.patterns, &mut ids, |query, page, count| patterns.push(query, page, count))?;
+            let last = meta.max_position;
+            read_patterns(&tables.patterns, last, &mut ids, |query, page, count| patterns.push(query, page, count))?;
         }
         let mut pages = read_kept_pages(&meta, &tables, &mut ids)?;
         let (numbered, numbers) = ids.into_sorted();
@@ -141,11 +143,14 @@ impl Counts {
         sessions.iter_mut().for_each(|count| numbers.renumber_session(count));
         numbers.renumber_patterns(&mut patterns);
         pages.iter_mut().for_each(|pages| numbers.renumber_pages(pages));
-        let mut checks = Checks::new(&tables, &numbered);
+        let mut checks = Checks::new(&tables, &numbered, pages.as_ref());
         checks.add(&cells, &sessions);
         let totals = checks.finish()?;
-        let of_patterns = meta.patterns.then(|| patterns.patterns.iter().map(|pattern| pattern.sessions).sum());
+        let add = |sum: u64, pattern: &Pattern| sum.saturating_add(pattern.sessions);
+        let of_patterns = meta.patterns.then(|| patterns.patterns.iter().fold(0, add));
         meta.check(folder, &totals, of_patterns)?;
+        let misfit = meta.patterns.then(|| check_patterns(&tables, &numbered, &patterns, &cells)).flatten();
+        misfit.map_or(Ok(()), Err)?;
         let NumberedIds { queries, docs, users } = numbered;
         Ok(Counts { queries, docs, users, cells, sessions, patterns: meta.patterns.then_some(patterns), pages })
     }
@@ -154,7 +159,7 @@ impl Counts {
 /// The whole pages of a folder, where it has any.
 pub(super) fn read_kept_pages(meta: &Meta, tables: &TablePaths, ids: &mut NewIds) -> Result<Option<Pages>> {
     let Some(said) = meta.pages else { return Ok(None) };
-    let pages = read_pages(&tables.pages, ids)?;
+    let pages = read_pages(&tables.pages, meta.max_position, ids)?;
     match pages.pages.len() as u64 == said {
         true => Ok(Some(pages)),
         false => {
