@@ -213,6 +213,27 @@ fn a_run_that_is_killed_leaves_the_old_result_or_the_new_one() {
     println!("{kills} runs ended at work: nothing mixed, nothing left");
 }
 
+#[test]
+fn two_runs_into_one_folder_do_not_mix() {
+    let sandbox = inputs();
+    let fit = |log: &str| format!("fit {log}.csv --data data --model linear --steps 3 --quiet -o out");
+    let wholes = ["clicks", "other"].map(|log| {
+        run(&sandbox, &fit(log), None);
+        of(&sandbox.files(), "out")
+    });
+    assert!(wholes[0] != wholes[1]);
+    for round in 0..3 {
+        if round == 0 {
+            std::fs::remove_dir_all(sandbox.path("out")).unwrap();
+        }
+        let start = |log: &str| sandbox.command(&fit(log)).stdout(Stdio::null()).spawn().unwrap();
+        let ends = [start("clicks"), start("other")].map(|mut child| child.wait().unwrap().code());
+        assert_eq!(ends, [Some(0); 2]);
+        assert!(wholes.contains(&of(&sandbox.files(), "out")), "round {round}");
+        assert!(!sandbox.files().keys().any(|path| is_leftover(path)));
+    }
+}
+
 /// Kills at times that are spread over a run; how many met one at work.
 fn kill_at_times(sandbox: &Sandbox, case: &Case, before: &Files, after: &Files) -> u64 {
     const TIMES: u32 = 60;

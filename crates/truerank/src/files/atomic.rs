@@ -290,10 +290,11 @@ fn check_replaceable(folder: &Path, ours: impl Fn(&str) -> bool) -> Result<()> {
 /// Puts `new` in the place of `target`. Where `target` exists, the two change places in one step, and the old one,
 /// now inside the staging folder, is removed with it.
 fn replace_folder(new: &Path, target: &Path) -> std::io::Result<()> {
-    if !target.exists() {
-        return std::fs::rename(new, target);
+    match std::fs::rename(new, target) {
+        // Another run may have put its own there since one looked.
+        Err(_) if target.exists() => exchange(new, target),
+        outcome => outcome,
     }
-    exchange(new, target)
 }
 
 #[cfg(target_os = "linux")]
