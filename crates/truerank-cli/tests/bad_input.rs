@@ -690,7 +690,7 @@ fn outputs_that_cannot_be_written() {
             ("simulate data --sessions 10 -o counts", &["counts: is a folder, but a file is to be written here"]),
             ("simulate data --sessions 10 --cells -o clicks.csv", &["clicks.csv: is a file, but a folder"]),
             ("train data -o counts", &["counts: is a folder, but a file is to be written here"]),
-            ("score data/test.txt --ranker ranker.st -o data", &["data: is a folder, but a file"]),
+            ("score data/test.txt --ranker ranker.st -o counts", &["counts: is a folder, but a file"]),
             ("generate --preset tiny -o mine", &["mine: holds thesis.tex, which replacing the folder would remove"]),
             ("count clicks.csv -o mine", &["mine: holds thesis.tex", "choose a new one"]),
             ("count clicks.csv -o data", &["data: holds test.txt", "choose a new one"]),

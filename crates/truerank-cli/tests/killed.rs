@@ -65,7 +65,7 @@ const CASES: [Case; 14] = [
     ),
     case(
         "relevance counts --propensities truth.json --estimator all -o out",
-        "relevance counts --propensities truth.json --estimator all --clip 0.5 -o out",
+        "relevance counts-other --propensities truth.json --estimator all -o out",
         &["out"],
     ),
     case("train data --model linear --steps 3 -o out.st", "train data --model linear --steps 2 -o out.st", &["out.st"]),
@@ -93,6 +93,7 @@ fn inputs() -> Sandbox {
     std::fs::rename(sandbox.path("clicks.propensities.json"), sandbox.path("truth.json")).unwrap();
     std::fs::remove_file(sandbox.path("other.propensities.json")).unwrap();
     sandbox.run("count clicks.csv -o counts");
+    sandbox.run("count other.csv -o counts-other");
     sandbox.run("train data --model linear --steps 2 -o ranker.st");
     sandbox.run("train data --model linear --steps 1 -o other.st");
     sandbox
@@ -216,7 +217,7 @@ fn a_run_that_is_killed_leaves_the_old_result_or_the_new_one() {
 #[test]
 fn two_runs_into_one_folder_do_not_mix() {
     let sandbox = inputs();
-    let fit = |log: &str| format!("fit {log}.csv --data data --model linear --steps 3 --quiet -o out");
+    let fit = |log: &str| format!("fit {log}.csv --data data --model linear --steps 3 -o out");
     let wholes = ["clicks", "other"].map(|log| {
         run(&sandbox, &fit(log), None);
         of(&sandbox.files(), "out")
@@ -226,7 +227,7 @@ fn two_runs_into_one_folder_do_not_mix() {
         if round == 0 {
             std::fs::remove_dir_all(sandbox.path("out")).unwrap();
         }
-        let start = |log: &str| sandbox.command(&fit(log)).stdout(Stdio::null()).spawn().unwrap();
+        let start = |log: &str| sandbox.command(&(fit(log) + " --quiet")).stdout(Stdio::null()).spawn().unwrap();
         let ends = [start("clicks"), start("other")].map(|mut child| child.wait().unwrap().code());
         assert_eq!(ends, [Some(0); 2]);
         assert!(wholes.contains(&of(&sandbox.files(), "out")), "round {round}");
