@@ -150,3 +150,12 @@ fn blanks_before_the_first_record_may_be_longer_than_a_block() {
     let (rows, bad) = read(&content, BLOCK, OnBadRow::Error).unwrap();
     assert_eq!((rows.sessions.len(), bad.len()), (1, 0));
 }
+
+#[test]
+fn a_second_array_is_named_also_where_it_is_too_long_to_be_held() {
+    let object = object(1, r#""position":1,"click":1"#);
+    let more = format!("[{}]", vec![object.as_str(); crate::log::blocks::MAX_RECORD / object.len() + 1].join(","));
+    let (rows, bad) = read(&format!("[{object}]{more}\n{more}"), BLOCK, OnBadRow::Skip).unwrap();
+    assert_eq!((rows.sessions.len(), bad.len()), (1, 2));
+    assert!(bad[0].starts_with("c.jsonl:1: more than 16 MiB follow the end"), "{}", bad[0]);
+}
