@@ -87,6 +87,9 @@ fn findings(content: &str) -> (usize, Vec<String>) {
     expected
 }
 
+/// Lines and what is wrong there.
+type Findings<'a> = &'a [(u64, &'a str)];
+
 #[test]
 fn arrays_that_are_cut_off_or_malformed_are_named() {
     let a = object(1, r#""position":1,"click":1"#);
@@ -98,7 +101,7 @@ fn arrays_that_are_cut_off_or_malformed_are_named() {
     let no_comma = "has no comma before it";
     let after_end = "follows the end of the array";
     // With `A` and `B` for two good objects: the array, its good rows, and lines and findings.
-    let cases: &[(&str, usize, &[(u64, &str)])] = &[
+    let cases: &[(&str, usize, Findings<'_>)] = &[
         ("[A,B]", 2, &[]),
         ("\n[\nA\n,\nB\n]\n\n", 2, &[]),
         ("[A,B", 2, &[(1, not_closed)]),
