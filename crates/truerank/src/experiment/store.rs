@@ -107,6 +107,7 @@ impl Store {
         let made = settings.made_with.as_ref();
         let version = made.map(|made| u64::from(made.version));
         Store::EXPERIMENT_TYPE.check(&file, made.map(|made| made.file_type.as_str()), version)?;
+        settings.check_values().map_err(|error| Error::input(&file, error.to_string()))?;
         Ok((Store { folder: folder.to_path_buf(), _lock: None }, settings))
     }
 

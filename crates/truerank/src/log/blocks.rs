@@ -162,7 +162,11 @@ impl Blocks {
             }
         };
         self.skip(end);
-        let finding = format!("is longer than {} MiB, but no record is; is a quote open?", MAX_RECORD >> 20);
+        let most = MAX_RECORD >> 20;
+        let finding = match self.after {
+            After::End => format!("more than {most} MiB follow the end of all records; does the file hold one array?"),
+            _ => format!("is longer than {most} MiB, but no record is; is a quote open?"),
+        };
         let fault = Some((Some(line), Fault::new(BadKind::TooLong, finding)));
         let after = if self.after == After::End { After::End } else { After::Gap };
         Ok(Block { line, after: std::mem::replace(&mut self.after, after), fault, ..Block::default() })

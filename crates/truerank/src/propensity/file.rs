@@ -1,5 +1,7 @@
 //! Propensities as JSON.
 
+use std::collections::HashSet;
+use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
@@ -96,6 +98,15 @@ struct FitRecord {
 enum UserId {
     Integer(i64),
     Text(String),
+}
+
+impl fmt::Display for UserId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UserId::Integer(value) => write!(f, "{value}"),
+            UserId::Text(text) => f.write_str(text),
+        }
+    }
 }
 
 impl Propensities {
@@ -249,6 +260,10 @@ impl Document {
         self.clusters.iter().try_for_each(|cluster| expect("a cluster", cluster.propensity().len()))?;
         self.harvesting.iter().try_for_each(|row| expect("harvesting", row.len()))?;
         let lengths = self.users.first().map(|row| row.evidence.lengths());
+        let mut known = HashSet::new();
+        if let Some(row) = self.users.iter().find(|row| !known.insert(row.user.to_string())) {
+            return Err(Error::input(path, format!("user '{}' has propensities twice, but needs them once", row.user)));
+        }
         for (index, row) in self.users.iter().enumerate() {
             expect(&format!("propensity of user number {}", index + 1), row.propensity.len())?;
             evidence(&format!("evidence of user number {}", index + 1), &row.evidence)?;
@@ -394,6 +409,12 @@ mod tests {
             (
                 whole(r#""population":[1,1],"users":[{"user":1,"examination":[1,1],"clicks":[1]}]"#),
                 "evidence of user number 1 has 1 values, but positions is 2",
+            ),
+            (
+                whole(
+                    r#""population":[1,1],"users":[{"user":1,"examination":[1,1]},{"user":"1","examination":[1,0]}]"#,
+                ),
+                "user '1' has propensities twice, but needs them once",
             ),
         ];
         for (text, expected) in cases {

@@ -87,6 +87,9 @@ fn findings(content: &str) -> (usize, Vec<String>) {
     expected
 }
 
+/// Lines and what is wrong there.
+type Findings<'a> = &'a [(u64, &'a str)];
+
 #[test]
 fn arrays_that_are_cut_off_or_malformed_are_named() {
     let a = object(1, r#""position":1,"click":1"#);
@@ -98,7 +101,7 @@ fn arrays_that_are_cut_off_or_malformed_are_named() {
     let no_comma = "has no comma before it";
     let after_end = "follows the end of the array";
     // With `A` and `B` for two good objects: the array, its good rows, and lines and findings.
-    let cases: &[(&str, usize, &[(u64, &str)])] = &[
+    let cases: &[(&str, usize, Findings<'_>)] = &[
         ("[A,B]", 2, &[]),
         ("\n[\nA\n,\nB\n]\n\n", 2, &[]),
         ("[A,B", 2, &[(1, not_closed)]),
@@ -149,4 +152,13 @@ fn blanks_before_the_first_record_may_be_longer_than_a_block() {
     let content = format!("{}[{object}]", "\n".repeat(BLOCK + 10));
     let (rows, bad) = read(&content, BLOCK, OnBadRow::Error).unwrap();
     assert_eq!((rows.sessions.len(), bad.len()), (1, 0));
+}
+
+#[test]
+fn a_second_array_is_named_also_where_it_is_too_long_to_be_held() {
+    let object = object(1, r#""position":1,"click":1"#);
+    let more = format!("[{}]", vec![object.as_str(); crate::log::blocks::MAX_RECORD / object.len() + 1].join(","));
+    let (rows, bad) = read(&format!("[{object}]{more}\n{more}"), BLOCK, OnBadRow::Skip).unwrap();
+    assert_eq!((rows.sessions.len(), bad.len()), (1, 2));
+    assert!(bad[0].starts_with("c.jsonl:1: more than 16 MiB follow the end"), "{}", bad[0]);
 }
