@@ -5,7 +5,7 @@ import time
 
 import duckdb
 import pytest
-from conftest import content, refusal, run, truerank
+from conftest import assert_same_content, content, refusal, run, truerank
 from server import Spark, end, free_port
 
 HEADER = "session,user,query,doc,position,click\n"
@@ -145,7 +145,7 @@ def test_a_worker_that_dies_is_made_good(tmp_path):
     done = outcome["done"]
     assert not list(tmp_path.glob(".truerank-*"))
     assert done.returncode == 0, done.stderr
-    assert content(tmp_path / "there") == content(tmp_path / "here")
+    assert_same_content(tmp_path / "here", tmp_path / "there")
 
 
 def slow_log(folder):

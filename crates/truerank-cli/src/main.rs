@@ -1,25 +1,30 @@
 //! The `truerank` command line: arguments, progress and printing over the library.
 
+mod allocator;
 mod arguments;
 mod commands;
 mod output;
+mod paths;
 mod progress;
+mod system;
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches};
 use truerank::files::table::panic_becomes_error;
+use truerank::text::{line, printable_lines};
 
 fn main() -> ExitCode {
     say_damage_once();
-    tidy_up_when_stopped();
-    let arguments = arguments::Arguments::try_parse().unwrap_or_else(|error| refuse(&error));
-    match commands::run(arguments) {
+    system::prepare();
+    let typed = arguments::Arguments::command().try_get_matches().unwrap_or_else(|error| refuse(&error));
+    let arguments = arguments::Arguments::from_arg_matches(&typed).unwrap_or_else(|error| refuse(&error));
+    match paths::refuse_to_overwrite(&typed).and_then(|()| commands::run(arguments)) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            progress::say_error(&format!("error: {error:#}"));
+            progress::say_error(&line(&format!("error: {error:#}")));
             ExitCode::from(2)
         }
     }
@@ -27,14 +32,16 @@ fn main() -> ExitCode {
 
 /// A wrong value gets one line, as errors in files do; what is wrong with the options as such also gets their usage.
 fn refuse(error: &clap::Error) -> ! {
+    let text = error.render().to_string();
     let lines = match error.kind() {
         ErrorKind::ValueValidation => 1,
         // The second line has the values that are possible.
         ErrorKind::InvalidValue => 2,
+        // A pattern of the shell may have put any file's name among the options.
+        _ if error.use_stderr() && printable_lines(&text) != text => 1,
         _ => error.exit(),
     };
-    let text = error.render().to_string();
-    progress::say_error(&text.lines().take(lines).map(str::trim).collect::<Vec<_>>().join(" "));
+    progress::say_error(&line(&text.lines().take(lines).map(str::trim).collect::<Vec<_>>().join(" ")));
     std::process::exit(2)
 }
 
@@ -47,25 +54,6 @@ fn say_damage_once() {
         }
     }));
 }
-
-/// Ctrl-C and other requests to stop leave no temporary files, and results as they were.
-#[cfg(unix)]
-fn tidy_up_when_stopped() {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) else { return };
-    std::thread::spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            truerank::files::remove_unfinished(|| {
-                progress::say_error("interrupted");
-                // As shells expect of a program that a signal ended.
-                std::process::exit(128 + signal)
-            });
-        }
-    });
-}
-
-#[cfg(not(unix))]
-fn tidy_up_when_stopped() {}
 
 /// Whoever reads our output may stop early, as in `truerank evaluate … | head`.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

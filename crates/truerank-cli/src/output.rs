@@ -5,9 +5,15 @@ use std::io::Write;
 use anyhow::Result;
 use truerank::report::Format;
 pub use truerank::report::{TextTable as Table, wrap};
+use truerank::text::printable_lines;
 
-/// Writes text to standard output.
+/// Writes text for people to standard output; what it holds of data steers no terminal.
 pub fn print(text: &str) -> Result<()> {
+    print_exactly(&printable_lines(text))
+}
+
+/// Writes text for programs to standard output, every character as it is.
+pub fn print_exactly(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
@@ -15,7 +21,7 @@ pub fn print(text: &str) -> Result<()> {
 
 /// Writes JSON to standard output.
 pub fn print_json(value: &serde_json::Value) -> Result<()> {
-    print(&format!("{}\n", serde_json::to_string_pretty(value)?))
+    print_exactly(&format!("{}\n", serde_json::to_string_pretty(value)?))
 }
 
 /// A whole number with thousands separated: `1,234,567`.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use truerank::progress::Progress;
+use truerank::text::{line, printable};
 
 /// Progress on standard error.
 pub struct Shown {
@@ -67,8 +68,11 @@ impl Progress for Shown {
                 *self.bar.lock().expect("no thread panics while it holds the bar") = Some(counted);
             }
             Kind::Bars => {
-                let bar = ProgressBar::new(total).with_style(style()).with_prefix(what.to_string());
-                bar.enable_steady_tick(Duration::from_millis(200));
+                let bar = ProgressBar::new(total).with_style(style()).with_prefix(line(what));
+                // The bar is drawn by a thread of its own, where there is one to be had, and else as the work advances.
+                if std::thread::Builder::new().spawn(|| ()).is_ok() {
+                    bar.enable_steady_tick(Duration::from_millis(200));
+                }
                 *self.bar.lock().expect("no thread panics while it holds the bar") = Some(bar);
             }
         }
@@ -86,13 +90,13 @@ impl Progress for Shown {
         match self.kind {
             Kind::Quiet => {}
             Kind::Lines => say_error(&format!("{text}{}", time_left(bar))),
-            Kind::Bars => bar.println(text),
+            Kind::Bars => bar.println(printable(text)),
         }
     }
 
     fn note(&self, text: &str) {
         if let Some(bar) = &*self.bar.lock().expect("no thread panics while it holds the bar") {
-            bar.set_message(text.to_string());
+            bar.set_message(line(text));
         }
     }
 }
@@ -111,9 +115,9 @@ fn time_left(bar: &ProgressBar) -> String {
     }
 }
 
-/// A line on standard error. If nobody reads it any more, as in `2>&1 | head`, that is no reason to stop.
+/// A line on standard error, in which nothing of the data steers the terminal. If nobody reads it any more, as in `2>&1 | head`, that is no reason to stop.
 pub fn say_error(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(std::io::stderr(), "{}", printable(line));
 }
 
 fn style() -> ProgressStyle {

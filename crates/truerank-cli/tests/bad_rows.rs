@@ -148,7 +148,7 @@ fn contradictions_are_settled_where_bad_rows_are_left_out() {
     expected.iter().for_each(|&(name, value)| assert_eq!(found[name], value, "{name}: {found}"));
     assert_eq!(found["rows_left_out_by_kind"]["document repeated on a page"], 1);
     assert_eq!(found["rows_left_out_by_kind"]["page of two users"], 2);
-    let kept = String::from_utf8(sandbox.read("bad-rows.txt")).unwrap();
+    let kept = String::from_utf8(sandbox.read("counts/bad-rows.txt")).unwrap();
     let rows: Vec<Vec<&str>> = kept.lines().map(|line| line.split('\t').collect()).collect();
     let places: Vec<_> = rows.iter().map(|row| (row[0], row[2])).collect();
     assert_eq!(places, [("c.csv:5", "4,u,q,d1,3,1"), ("c.csv:6", "5,u,q,d8,1,0"), ("c.csv:8", "5,w,q,d9,2,0")]);

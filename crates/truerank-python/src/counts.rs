@@ -242,7 +242,7 @@ impl PyCounts {
 pub fn warn(py: Python<'_>, summary: &LogSummary) -> PyResult<()> {
     let Some(left_out) = summary.left_out() else { return Ok(()) };
     let first = summary.bad_rows.first.first().map_or(String::new(), |first| format!("; the first: {first}"));
-    let text = CString::new(format!("{left_out}{first}").replace('\0', "\\0")).unwrap_or_default();
+    let text = CString::new(truerank::text::line(&format!("{left_out}{first}"))).unwrap_or_default();
     PyErr::warn(py, &py.get_type::<LogWarning>(), &text, 1)
 }
 

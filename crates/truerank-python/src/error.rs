@@ -26,9 +26,9 @@ pub fn to_python(error: Error) -> PyErr {
     }
 }
 
-/// A `ValueError`.
+/// A `ValueError` of one line, whatever it speaks of.
 pub fn value_error(text: impl Into<String>) -> PyErr {
-    PyValueError::new_err(text.into())
+    PyValueError::new_err(truerank::text::line(&text.into()))
 }
 
 pyo3::create_exception!(truerank, LogWarning, PyUserWarning, "A log was read, but not all of it.");

@@ -162,7 +162,9 @@ pub fn fit<'py>(
     let (found, summary) = run(py, progress, |progress| {
         let folder = output.as_deref().map(FitFolder::create).transpose()?;
         let (parts, summary) = cut.read(&log, progress)?;
-        Ok((way.run(&parts, data.as_ref(), folder.as_ref(), progress)?, summary))
+        let outcome = way.run(&parts, data.as_ref(), progress)?;
+        folder.map_or(Ok(()), |folder| folder.write(&outcome, &parts, data.as_ref()))?;
+        Ok((outcome, summary))
     })?;
     if let Some(summary) = &summary {
         warn(py, summary)?;

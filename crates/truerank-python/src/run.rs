@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPool;
 use truerank::progress::Progress;
+use truerank::threads as starting;
 use truerank::{Error, Result};
 
 use crate::error::to_python;
@@ -59,7 +60,7 @@ pub fn run_quiet<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Sen
 /// A mistake of ours is an exception like any other: it must not end the interpreter.
 fn internal_error(panic: &(dyn Any + Send)) -> PyErr {
     let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    let text = text.unwrap_or("no reason is known");
+    let text = truerank::text::line(text.unwrap_or("no reason is known"));
     PyRuntimeError::new_err(format!("truerank made a mistake, please report it: {text}"))
 }
 
@@ -83,8 +84,8 @@ fn pool() -> PyResult<Arc<ThreadPool>> {
     if let Some(pool) = &threads.pool {
         return Ok(pool.clone());
     }
-    let pool = ThreadPoolBuilder::new().num_threads(threads.count).thread_name(|i| format!("truerank-{i}")).build();
-    let pool = Arc::new(pool.map_err(|e| PyRuntimeError::new_err(format!("threads cannot be started: {e}")))?);
+    let wanted = if threads.count == 0 { starting::usual() } else { threads.count };
+    let pool = Arc::new(starting::pool(wanted).map_err(|e| PyRuntimeError::new_err(e.to_string()))?);
     threads.pool = Some(pool.clone());
     Ok(pool)
 }

@@ -210,7 +210,7 @@ impl PySimulation {
             let (simulator, truth) = (self.simulator()?, propensities_path(&path));
             check_file(&truth)?;
             simulator.write_log(&path, progress, |_| {})?;
-            simulator.propensities().write(&truth)
+            simulator.propensities().write_beside(&truth, &path)
         })
     }
 

@@ -50,19 +50,15 @@ fn row(data: &Dataset, max_grade: u8, sessions: u64, split: u64) -> truerank::Re
     let log = FitLog::by_queries(&counts, FitLog::HELD_OUT, split)?;
     let documents = FitData::of_documents(train);
     let fit = Fit::new().max_grade(max_grade).seed(split).doctor(Doctor::new().permutations(39).level(0.05));
-    let outcome = fit.run(&log, Some(&documents), None, &Silent)?;
+    let outcome = fit.run(&log, Some(&documents), &Silent)?;
     let evaluator = Evaluator::new(vec![NDCG5]).max_grade(max_grade);
     let value = |scores: Vec<f32>| Ok(evaluator.evaluate(&test, &scores)?.mean(NDCG5).unwrap_or(f64::NAN));
     let training = outcome.training.as_ref().expect("there are features");
     let chosen = value(training.ranker.score(&test)?)?;
     let mut single = Vec::new();
     for form in RankerForm::usual() {
-        let one = fit.clone().propensities(outcome.propensities.clone()).model(form).run(
-            &log,
-            Some(&documents),
-            None,
-            &Silent,
-        )?;
+        let one =
+            fit.clone().propensities(outcome.propensities.clone()).model(form).run(&log, Some(&documents), &Silent)?;
         single.push(value(one.training.expect("there are features").ranker.score(&test)?)?);
     }
     let best = single.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -3,17 +3,20 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use crate::text;
+
 /// The library's result type.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Everything the library refuses to do, with a message a user can act on.
 ///
-/// Each message is one line. A message about a file starts with the file's name.
+/// Each message is one line that can be printed ([`text::line`]), whatever the data hold that it speaks of. A message about
+/// a file starts with the file's name.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The content of a file breaks a rule.
-    #[error("{place}: {finding}")]
+    #[error("{}", text::line_of(format_args!("{place}: {finding}")))]
     Input {
         /// Where it was found.
         place: Place,
@@ -21,7 +24,7 @@ pub enum Error {
         finding: String,
     },
     /// The operating system refused to open, read or write a file.
-    #[error("{}: {}", path.display(), describe_io(cause))]
+    #[error("{}", text::line_of(format_args!("{}: {}", text::path(path), describe_io(cause))))]
     Io {
         /// The file or folder.
         path: PathBuf,
@@ -29,7 +32,7 @@ pub enum Error {
         cause: std::io::Error,
     },
     /// A parameter is outside its range, or two inputs do not fit together.
-    #[error("{0}")]
+    #[error("{}", text::line(.0))]
     Parameter(String),
     /// Whoever asked for the work wanted it to end; see [`Progress::advance`](crate::progress::Progress::advance).
     #[error("stopped before it was done")]
@@ -47,10 +50,27 @@ impl Error {
         Error::Io { path: path.to_path_buf(), cause }
     }
 
+    /// The same error, where a file below `from` is to be known as one below `to`.
+    pub(crate) fn moved(self, from: &Path, to: &Path) -> Self {
+        let moved = |path: PathBuf| path.strip_prefix(from).map(|rest| joined(to, rest)).unwrap_or(path);
+        match self {
+            Error::Input { place, finding } => {
+                Error::Input { place: Place { path: moved(place.path), at: place.at }, finding }
+            }
+            Error::Io { path, cause } => Error::Io { path: moved(path), cause },
+            other => other,
+        }
+    }
+
     /// An error about a parameter.
     pub fn parameter(finding: impl Into<String>) -> Self {
         Error::Parameter(finding.into())
     }
+}
+
+/// Joining nothing would leave a slash at the end.
+fn joined(folder: &Path, rest: &Path) -> PathBuf {
+    if rest.as_os_str().is_empty() { folder.to_path_buf() } else { folder.join(rest) }
 }
 
 fn describe_io(cause: &std::io::Error) -> String {
@@ -59,7 +79,13 @@ fn describe_io(cause: &std::io::Error) -> String {
         std::io::ErrorKind::NotADirectory => "is a file, but a folder is expected here".to_string(),
         std::io::ErrorKind::IsADirectory => "is a folder, but a file is expected here".to_string(),
         std::io::ErrorKind::PermissionDenied => "permission denied".to_string(),
-        std::io::ErrorKind::StorageFull => "the disk is full; nothing was changed".to_string(),
+        std::io::ErrorKind::FileTooLarge => {
+            "would be larger than the system lets a file be; raise the limit (ulimit -f), or write less".to_string()
+        }
+        std::io::ErrorKind::OutOfMemory => {
+            "does not fit in memory; raise its limit (ulimit -v), or use a machine with more".to_string()
+        }
+        std::io::ErrorKind::StorageFull => "the disk is full; make room on it, or write to another one".to_string(),
         _ => cause.to_string(),
     }
 }
@@ -102,7 +128,7 @@ impl Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.display();
+        let path = text::path(&self.path);
         match self.at {
             At::File => write!(f, "{path}"),
             At::Line(line) => write!(f, "{path}:{line}"),
@@ -122,5 +148,24 @@ mod tests {
         assert_eq!(Place::line(path, 42).error(finding).to_string(), format!("clicks.tsv:42: {finding}"));
         assert_eq!(Place::row(path, 7).error(finding).to_string(), format!("clicks.tsv: row 7: {finding}"));
         assert_eq!(Error::input(path, finding).to_string(), format!("clicks.tsv: {finding}"));
+    }
+
+    #[test]
+    fn errors_are_one_short_line_whatever_they_speak_of() {
+        let evil = "\u{1b}[2J\u{202e}\n".repeat(1000);
+        let (path, cause) = (Path::new(&evil), || std::io::Error::other(evil.clone()));
+        let errors = [
+            Place::line(path, 42).error(evil.clone()),
+            Error::input(path, evil.clone()),
+            Error::io(path, cause()),
+            Error::parameter(evil.clone()),
+        ];
+        for error in errors {
+            let text = error.to_string();
+            assert!(text.chars().count() <= text::MOST_IN_LINE, "{text}");
+            assert_eq!(text::printable(&text), text);
+        }
+        // The line is seen however long the path is.
+        assert!(Place::line(path, 42).error("is bad").to_string().ends_with("\\n:42: is bad"));
     }
 }

@@ -43,5 +43,7 @@ pub mod simulate;
 #[cfg(feature = "spark")]
 pub mod spark;
 pub mod sql;
+pub mod text;
+pub mod threads;
 
 pub use error::{Error, Place, Result};

@@ -1,5 +1,6 @@
 //! How much memory work may take: sizes as people write them, and how much is free.
 
+use std::cell::Cell;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -63,7 +64,8 @@ impl Memory {
         }
     }
 
-    /// Half of what is free: of the machine's memory, and of what the process's control group may use.
+    /// Half of what is free: of the machine's memory, of what the process's control group may use, and of what the process
+    /// may address (`ulimit -v`).
     pub fn half_of_free() -> Self {
         Memory((free(Path::new("/")).unwrap_or(UNKNOWN) / 2).max(LEAST))
     }
@@ -88,6 +90,24 @@ impl fmt::Display for Memory {
     }
 }
 
+thread_local! {
+    static MAY_BE_REFUSED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Asks for memory in a way that takes no for an answer.
+pub(crate) fn ask<T>(allocate: impl FnOnce() -> T) -> T {
+    let before = MAY_BE_REFUSED.replace(true);
+    let outcome = allocate();
+    MAY_BE_REFUSED.set(before);
+    outcome
+}
+
+/// Whether this thread asks for memory in a way that takes no for an answer: then an allocator that ends the program where
+/// there is none should not.
+pub fn may_be_refused() -> bool {
+    MAY_BE_REFUSED.get()
+}
+
 fn bytes_of(text: &str) -> Option<u64> {
     let text = text.trim().to_ascii_lowercase();
     let split = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -100,7 +120,15 @@ fn bytes_of(text: &str) -> Option<u64> {
 /// What is free of the machine and of every control group above the process, below `root`.
 fn free(root: &Path) -> Option<u64> {
     let machine = field(&root.join("proc/meminfo"), "MemAvailable:").map(|kib| kib << 10);
-    machine.into_iter().chain(groups(root).iter().filter_map(|group| group.free())).min()
+    let groups = groups(root);
+    machine.into_iter().chain(groups.iter().filter_map(|group| group.free())).chain(addressable(root)).min()
+}
+
+/// What the process may still address where that is limited (`ulimit -v`).
+fn addressable(root: &Path) -> Option<u64> {
+    let most = field(&root.join("proc/self/limits"), "Max address space")?;
+    let used = field(&root.join("proc/self/status"), "VmSize:").unwrap_or(0) << 10;
+    Some(most.saturating_sub(used))
 }
 
 /// A control group with a limit of memory: its folder, and what its files are called.
@@ -225,6 +253,19 @@ mod tests {
             ("sys/fs/cgroup/a/memory.stat", "anon 5\ninactive_file 2000000\n"),
         ]);
         assert_eq!(free(root.path()), Some(4_096_000 - (3_000_000 - 2_000_000)));
+    }
+
+    #[test]
+    fn a_limit_of_addresses_limits_it() {
+        let status = ("proc/self/status", "VmPeak:\t 500 kB\nVmSize:\t 400 kB\n");
+        let limits =
+            |most: &str| format!("Limit  Soft Limit  Hard Limit  Units\nMax address space  {most}  unlimited  bytes\n");
+        let (little, all) = (limits("1024000"), limits("unlimited"));
+        assert_eq!(
+            free(system(&[MACHINE, status, ("proc/self/limits", &little)]).path()),
+            Some(1_024_000 - (400 << 10))
+        );
+        assert_eq!(free(system(&[MACHINE, status, ("proc/self/limits", &all)]).path()), Some(8000 << 10));
     }
 
     #[test]

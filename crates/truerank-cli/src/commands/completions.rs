@@ -18,6 +18,6 @@ impl Completions {
     pub fn run(self) -> Result<()> {
         let mut text = Vec::new();
         clap_complete::generate(self.shell, &mut Arguments::command(), "truerank", &mut text);
-        output::print(&String::from_utf8(text)?)
+        output::print_exactly(&String::from_utf8(text)?)
     }
 }

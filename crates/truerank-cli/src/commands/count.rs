@@ -59,7 +59,7 @@ pub struct Count {
 
 impl Count {
     pub fn run(mut self, progress: &Shown) -> Result<()> {
-        self.log.keep_bad_rows_beside(&self.output);
+        self.log.keep_bad_rows_in(&self.output);
         self.log.options()?;
         check_folder(&self.output, is_counts_file)?;
         let (counted, summary) = match &self.engine {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use truerank::data::{Dataset, Splits};
-use truerank::files::{check_file, check_folder, read_text};
+use truerank::files::{Limit, check_file, check_folder, read_text};
 use truerank::ranker::{LabelForm, LabelSummary, Labels, Ranker, Trees, is_label_file};
 use truerank::relevance::Relevance;
 
@@ -212,5 +212,5 @@ impl Export {
 
 /// One name per line; blank lines at the end are nobody's.
 fn read_names(path: &Path) -> Result<Vec<String>> {
-    Ok(read_text(path)?.trim_end().lines().map(|line| line.trim().to_string()).collect())
+    Ok(read_text(path, Limit::Description)?.trim_end().lines().map(|line| line.trim().to_string()).collect())
 }

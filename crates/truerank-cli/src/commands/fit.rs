@@ -123,13 +123,14 @@ enum SplitBy {
 
 impl Fit {
     pub fn run(mut self, progress: &Shown) -> Result<()> {
-        self.log.keep_bad_rows_beside(&self.output);
         self.check()?;
         let way = self.way()?;
         let folder = FitFolder::create(&self.output)?;
+        self.log.keep_bad_rows_in(folder.path());
         let data = self.data(progress)?;
         let log = self.read_log(data.is_some(), progress)?;
-        let outcome = way.run(&log, data.as_ref(), Some(&folder), progress)?;
+        let outcome = way.run(&log, data.as_ref(), progress)?;
+        folder.write(&outcome, &log, data.as_ref())?;
         progress.finish();
         if self.json {
             return print_json(&outcome.to_json());

@@ -87,7 +87,7 @@ pub struct LogArguments {
     #[arg(long, value_name = "WHAT")]
     on_bad_row: Option<BadRowPolicy>,
 
-    /// File for the rows that are left out [default: bad-rows.txt beside the output]
+    /// File for the rows that are left out [default: bad-rows.txt in the output, or here for doctor]
     #[arg(long, value_name = "FILE")]
     quarantine: Option<PathBuf>,
 
@@ -118,10 +118,10 @@ enum BadRowPolicy {
 }
 
 impl LogArguments {
-    /// Rows that are to be kept, but not where, are kept beside `output`.
-    pub fn keep_bad_rows_beside(&mut self, output: &Path) {
+    /// Rows that are to be kept, but not where, are kept in the folder of the output, with which they belong.
+    pub fn keep_bad_rows_in(&mut self, output: &Path) {
         if self.on_bad_row == Some(BadRowPolicy::Quarantine) && self.quarantine.is_none() {
-            self.quarantine = Some(output.parent().unwrap_or(Path::new("")).join("bad-rows.txt"));
+            self.quarantine = Some(output.join("bad-rows.txt"));
         }
     }
 

@@ -8,8 +8,8 @@ use truerank::memory::Memory;
 /// Memory, and a folder for what does not fit into it.
 #[derive(clap::Args)]
 pub struct MemoryArguments {
-    /// Memory to hold, such as 512MiB or 2GB; the rest goes to disk, and results do not depend on it [default: half of what
-    /// is free]
+    /// Memory to hold, such as 512MiB or 2GB; the rest goes to disk, and results do not depend on it. The program and its
+    /// buffers come on top: about 128MiB, and 4MiB per thread [default: half of what is free]
     #[arg(long, value_name = "SIZE")]
     memory: Option<Memory>,
 

@@ -30,16 +30,19 @@ mod weights_report;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use truerank::threads;
 
 use crate::arguments::{Arguments, Command};
 use crate::progress::Shown;
 
 /// Runs what was asked for, and says with which code to end.
 pub fn run(arguments: Arguments) -> Result<ExitCode> {
-    if let Some(threads) = arguments.threads {
-        rayon::ThreadPoolBuilder::new().num_threads(threads.into()).build_global()?;
-    }
+    let wanted = arguments.threads.map_or_else(threads::usual, usize::from);
+    let started = threads::start(wanted)?;
     let progress = Shown::new(arguments.quiet);
+    if started < wanted {
+        progress.say(&format!("the system gives {started} of {wanted} threads; results do not depend on them"));
+    }
     match arguments.command {
         Command::Doctor(command) => return command.run(&progress),
         Command::Demo(command) => command.run(&progress),

@@ -197,10 +197,13 @@ impl Propensity {
     fn finish(&self, outcome: &Outcome, error: Option<&PropensityError>, progress: &Shown) -> Result<()> {
         progress.finish();
         outcome.propensities.details.notes.iter().for_each(|note| progress.say(&format!("warning: {note}")));
-        if let (Some(path), Some(ranker)) = (&self.ranker, &outcome.ranker) {
-            ranker.save(path)?;
+        match (&self.ranker, &outcome.ranker) {
+            (Some(path), Some(ranker)) => {
+                ranker.save(path)?;
+                outcome.propensities.write_beside(&self.output, path)?;
+            }
+            _ => outcome.propensities.write(&self.output)?,
         }
-        outcome.propensities.write(&self.output)?;
         if self.json {
             return print_json(&to_json(outcome, error));
         }

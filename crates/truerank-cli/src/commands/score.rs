@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use truerank::evaluate::write_run;
+use truerank::evaluate::{check_run, write_run};
 use truerank::files::check_file;
 
 use super::common::{LoadedRanker, ReadArguments, read_file_for_features};
@@ -27,7 +27,7 @@ pub struct Score {
     #[arg(long, value_name = "FILE")]
     ranker: PathBuf,
 
-    /// Name of the run, the last column of a TREC run
+    /// Name of the run, the last column of a TREC run; without white space
     #[arg(long, default_value = "truerank")]
     tag: String,
 
@@ -39,6 +39,7 @@ pub struct Score {
 impl Score {
     pub fn run(self, progress: &Shown) -> Result<()> {
         check_file(&self.output)?;
+        check_run(&self.output, &self.tag)?;
         let ranker = LoadedRanker::load(&self.ranker)?;
         let data = read_file_for_features(&self.data, &self.reading, progress)?;
         let scores = ranker.score(&data, &self.data)?;

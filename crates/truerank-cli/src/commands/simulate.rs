@@ -116,7 +116,7 @@ impl Simulate {
         } else {
             self.write_log(&simulator, progress)?
         };
-        simulator.propensities().write(&propensities)?;
+        simulator.propensities().write_beside(&propensities, &self.output)?;
         progress.finish();
         self.report(&clicks, &simulator, &propensities)
     }

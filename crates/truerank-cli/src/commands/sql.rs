@@ -5,7 +5,7 @@ use truerank::log::ClickWhen;
 use truerank::sql::{CountSql, Dialect};
 
 use super::log_arguments::parse_columns;
-use crate::output::print;
+use crate::output::print_exactly;
 
 /// Print the SQL that counts a click log, for a warehouse that holds it
 #[derive(clap::Args)]
@@ -51,6 +51,6 @@ impl Sql {
         if let Some(when) = &self.click_when {
             sql = sql.click_when(when);
         }
-        print(&sql.script())
+        print_exactly(&sql.script())
     }
 }

@@ -12,7 +12,7 @@ use super::stored::{Need, open_counts};
 use super::summary::LogSummary;
 use super::view::{CountsView, Totals};
 use super::writer::{FolderWriter, Names};
-use crate::files::{Room, write_folder};
+use crate::files::{Room, StagedFolder, write_folder};
 use crate::log::{BadKind, BadRowsWriter, Log, ReadOptions, Reading, for_each_rows};
 use crate::progress::{Progress, Silent};
 use crate::{Error, Result};
@@ -76,9 +76,13 @@ pub fn count_files_into(
     what: &CountOptions,
     progress: &dyn Progress,
 ) -> Result<(Totals, LogSummary)> {
-    let (counted, summary) = count(paths, options, what.counter()?, progress)?;
+    let staged = StagedFolder::create(folder, is_counts_file)?;
+    // Bad rows that are kept in the folder appear with it.
+    let options = options.clone().move_quarantine(folder, staged.path());
+    let (counted, summary) = count(paths, &options, what.counter()?, progress).map_err(|error| staged.named(error))?;
     progress.begin("writing counts", summary.pages.shown);
-    let totals = write_folder(folder, is_counts_file, |folder| write(counted, folder, progress))?;
+    let totals = write(counted, staged.path(), progress).map_err(|error| staged.named(error))?;
+    staged.commit()?;
     Ok((totals, summary))
 }
 

@@ -4,6 +4,7 @@
 //! All rows of a query lie in one partition, so a partition needs nothing but its own rows and the numbers of the ids.
 //! Rows, and then the counts of partitions, are held in memory as long as they may be, and on disk from then on.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -18,10 +19,11 @@ use super::pages::PageSampler;
 use super::partition::{Part, Rules, Stop, count_partition};
 use super::pieces::{PARTITIONS, Piece, SplitBy, Stored, scatter, split};
 use super::store::Store;
+use super::tables::NumberedIds;
 use super::used::UsedIds;
 use crate::files::Room;
 use crate::ids::Ids;
-use crate::log::{Block, IdColumn, ReadOptions, Rows};
+use crate::log::{Block, IdColumn, ReadOptions, Rows, shown};
 use crate::progress::{Progress, Silent};
 use crate::{Error, Result};
 
@@ -132,7 +134,8 @@ impl Counter {
         let ids = self.ids.bytes();
         let (names, numbers) = self.ids.into_numbers();
         let used = self.rules.leaves_out().then(|| UsedIds::none_of(&names));
-        let work = Work { numbers, rules: self.rules, used, ids, store: self.store, sampler: PageSampler::default() };
+        let (rules, sampler) = (self.rules, PageSampler::default());
+        let work = Work { numbers, names: &names, rules, used, ids, store: self.store, sampler };
         let partitions = self.partitions.into_inner().unwrap_or_else(PoisonError::into_inner);
         progress.begin("counting", partitions.len() as u64);
         let count = |pieces| {
@@ -145,8 +148,9 @@ impl Counter {
         let (parts, runs) = all_or_first(parts).map_err(|stop| stop.named(&names))?.into_iter().flatten().unzip();
         let named = |conflict: &Conflict| NamedConflict::new(conflict, &names);
         let summary = PartSummary::of(parts, named);
-        let used = work.used.filter(|_| summary.outside + summary.of_two_users > 0);
-        Ok(Counted::new(names, used, work.rules.patterns, work.sampler.finish(), runs, work.store, summary))
+        let Work { used, rules, sampler, store, .. } = work;
+        let used = used.filter(|_| summary.outside + summary.of_two_users > 0);
+        Ok(Counted::new(names, used, rules.patterns, sampler.finish(), runs, store, summary))
     }
 }
 
@@ -154,8 +158,9 @@ impl Counter {
 const SPLITS: [SplitBy; 2] = [SplitBy::Query, SplitBy::Page];
 
 /// What counting a partition needs.
-struct Work {
+struct Work<'a> {
     numbers: AllNumbers,
+    names: &'a NumberedIds,
     rules: Rules,
     used: Option<UsedIds>,
     /// Bytes of ids.
@@ -164,7 +169,7 @@ struct Work {
     sampler: PageSampler,
 }
 
-impl Work {
+impl Work<'_> {
     /// Counts a partition, in parts where it is too large for the memory of one thread.
     fn count(&self, pieces: Vec<Stored>, splits: &[SplitBy]) -> Result<Vec<(Part, SortedRun)>, Stop> {
         let size: usize = pieces.iter().map(Stored::size).sum();
@@ -177,9 +182,30 @@ impl Work {
             return all_or_first(counted).map(|parts| parts.into_iter().flatten().collect());
         }
         let pieces = pieces.into_iter().map(|piece| piece.fetch(&self.store)).collect::<Result<Vec<Piece>>>()?;
+        if size > most {
+            self.check_pages(&pieces)?;
+        }
         let mut run = RunWriter::new(&self.store, self.ids, self.used.as_ref());
         let part = count_partition(&pieces, &self.numbers, &self.rules, &self.sampler, &mut run)?;
         Ok(vec![(part, run.finish()?)])
+    }
+}
+
+/// The rows of a page are sorted, checked and counted together, at so many bytes each.
+const PAGE_ROW: u64 = 64;
+
+impl Work<'_> {
+    /// A page is counted as a whole: one that would take more than all of the memory is refused.
+    fn check_pages(&self, pieces: &[Piece]) -> Result<()> {
+        let mut rows = HashMap::<(u64, u32), u64>::new();
+        for (run, count) in pieces.iter().flat_map(Piece::runs) {
+            *rows.entry((run.session, run.query)).or_default() += count as u64;
+        }
+        let largest = rows.into_iter().map(|((session, query), rows)| (rows, self.numbers.queries.of(query), session));
+        let Some((rows, query, _)) = largest.max() else { return Ok(()) };
+        let query = self.names.queries.name(query as usize);
+        self.store
+            .check_size(rows * PAGE_ROW, &format!("a result page of query '{}' has {rows} rows, which", shown(&query)))
     }
 }
 

@@ -6,12 +6,13 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::checks::Checks;
-use super::model::{Counts, Patterns};
+use super::model::{Counts, Pattern, Patterns};
 use super::pages::Pages;
 use super::tables::{NewIds, NumberedIds, TablePaths, read_cells, read_pages, read_patterns, read_sessions};
 use super::view::Totals;
-use crate::files::AtomicFile;
+use super::whole_pages::check_patterns;
 use crate::files::table::FileType;
+use crate::files::{AtomicFile, Limit, check_seal, read_text, seal_json};
 use crate::{Error, Result};
 
 const COUNTS: FileType = FileType { name: "truerank/counts", version: 1 };
@@ -61,8 +62,8 @@ impl Meta {
     pub fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join("meta.json");
         let mut file = AtomicFile::create(&path)?;
-        let text = serde_json::to_string_pretty(self).map_err(|e| Error::io(&path, e.into()))? + "\n";
-        std::io::Write::write_all(&mut file, text.as_bytes()).map_err(|e| Error::io(&path, e))?;
+        let text = serde_json::to_string_pretty(self).map_err(|e| Error::io(&path, e.into()))?;
+        std::io::Write::write_all(&mut file, &seal_json(&text)).map_err(|e| Error::io(&path, e))?;
         file.commit()
     }
 
@@ -73,7 +74,8 @@ impl Meta {
             let finding = "is not a folder of counts: it has no meta.json; make one with truerank count";
             return Err(if folder.exists() { Error::input(folder, finding) } else { not_found(folder) });
         }
-        let text = crate::files::read_text(&path)?;
+        let text = read_text(&path, Limit::Description)?;
+        check_seal(text.as_bytes()).map_err(|finding| Error::input(&path, finding))?;
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|e| Error::input(&path, format!("is not JSON: {e}")))?;
         COUNTS.check(&path, value["type"].as_str(), value["version"].as_u64())?;
@@ -108,7 +110,8 @@ impl Meta {
 
 /// Whether a folder of counts may hold a file of this name.
 pub fn is_counts_file(name: &str) -> bool {
-    ["cells.parquet", "sessions.parquet", "patterns.parquet", "pages.parquet", "meta.json"].contains(&name)
+    let ours = ["cells.parquet", "sessions.parquet", "patterns.parquet", "pages.parquet", "meta.json", "bad-rows.txt"];
+    ours.contains(&name)
 }
 
 fn not_found(path: &Path) -> Error {
@@ -131,7 +134,8 @@ impl Counts {
             Ok(())
         })?;
         if meta.patterns {
-            read_patterns(&tables.patterns, &mut ids, |query, page, count| patterns.push(query, page, count))?;
+            let last = meta.max_position;
+            read_patterns(&tables.patterns, last, &mut ids, |query, page, count| patterns.push(query, page, count))?;
         }
         let mut pages = read_kept_pages(&meta, &tables, &mut ids)?;
         let (numbered, numbers) = ids.into_sorted();
@@ -139,11 +143,14 @@ impl Counts {
         sessions.iter_mut().for_each(|count| numbers.renumber_session(count));
         numbers.renumber_patterns(&mut patterns);
         pages.iter_mut().for_each(|pages| numbers.renumber_pages(pages));
-        let mut checks = Checks::new(&tables, &numbered);
+        let mut checks = Checks::new(&tables, &numbered, pages.as_ref());
         checks.add(&cells, &sessions);
         let totals = checks.finish()?;
-        let of_patterns = meta.patterns.then(|| patterns.patterns.iter().map(|pattern| pattern.sessions).sum());
+        let add = |sum: u64, pattern: &Pattern| sum.saturating_add(pattern.sessions);
+        let of_patterns = meta.patterns.then(|| patterns.patterns.iter().fold(0, add));
         meta.check(folder, &totals, of_patterns)?;
+        let misfit = meta.patterns.then(|| check_patterns(&tables, &numbered, &patterns, &cells)).flatten();
+        misfit.map_or(Ok(()), Err)?;
         let NumberedIds { queries, docs, users } = numbered;
         Ok(Counts { queries, docs, users, cells, sessions, patterns: meta.patterns.then_some(patterns), pages })
     }
@@ -152,7 +159,7 @@ impl Counts {
 /// The whole pages of a folder, where it has any.
 pub(super) fn read_kept_pages(meta: &Meta, tables: &TablePaths, ids: &mut NewIds) -> Result<Option<Pages>> {
     let Some(said) = meta.pages else { return Ok(None) };
-    let pages = read_pages(&tables.pages, ids)?;
+    let pages = read_pages(&tables.pages, meta.max_position, ids)?;
     match pages.pages.len() as u64 == said {
         true => Ok(Some(pages)),
         false => {

@@ -25,6 +25,7 @@ mod summary;
 mod tables;
 mod used;
 mod view;
+mod whole_pages;
 mod writer;
 
 #[cfg(feature = "spark")]

@@ -45,6 +45,12 @@ impl Piece {
         self.times.extend(time);
     }
 
+    /// Every run, and how many rows it has.
+    pub fn runs(&self) -> impl Iterator<Item = (&Run, usize)> {
+        let starts = std::iter::once(0).chain(self.runs.iter().map(|run| run.end));
+        self.runs.iter().zip(starts).map(|(run, start)| (run, (run.end - start) as usize))
+    }
+
     /// Without room for more.
     fn shrunk(mut self) -> Self {
         self.runs.shrink_to_fit();

@@ -105,6 +105,18 @@ impl Store {
         }
     }
 
+    /// Refuses what takes more than all of the memory.
+    pub fn check_size(&self, bytes: u64, what: &str) -> Result<()> {
+        match &self.bound {
+            Some(bound) if bytes > bound.memory.bytes() => Err(Error::parameter(format!(
+                "{what} take {} to count, but --memory is {}; raise it, or is the column of sessions right?",
+                Memory::new(bytes),
+                bound.memory,
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// Bytes on disk.
     pub fn spooled(&self) -> u64 {
         self.bound.as_ref().map_or(0, |bound| bound.spool.size())

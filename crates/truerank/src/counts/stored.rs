@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::checks::Checks;
 use super::folder::{CELLS, Meta, read_kept_pages};
-use super::model::{Cell, Counts, SessionCount};
+use super::model::{Cell, Counts, SessionCount, Shown};
 use super::pages::Pages;
 use super::tables::{NewIds, NumberedIds, Renumber, TablePaths, read_cells, read_patterns, read_sessions};
 use super::view::{BLOCK, Block, CountsView, Totals};
@@ -105,7 +105,8 @@ impl StoredCounts {
         writer.end_sessions()?;
         let mut of_patterns = meta.patterns.then_some(0);
         if let Some(sum) = &mut of_patterns {
-            read_patterns(&tables.patterns, &mut ids, |_, _, sessions| *sum += sessions)?;
+            let add = |_, _: &[Shown], sessions| *sum = u64::saturating_add(*sum, sessions);
+            read_patterns(&tables.patterns, meta.max_position, &mut ids, add)?;
         }
         let mut pages = read_kept_pages(&meta, &tables, &mut ids)?;
         let (ids, numbers) = ids.into_sorted();
@@ -128,13 +129,15 @@ impl StoredCounts {
 
     /// Goes over the blocks once, for all that needs the ids' final numbers.
     fn check(&mut self, tables: &TablePaths) -> Result<()> {
-        let mut checks = Checks::new(tables, &self.ids);
+        let mut checks = Checks::new(tables, &self.ids, self.pages.as_ref());
         let (mut per_query, mut per_user) = (vec![0; self.ids.queries.len()], vec![0; self.ids.users.len()]);
         (self as &dyn CountsView).for_each_block(|cells, sessions| {
             checks.add(cells, sessions);
             for count in sessions {
-                per_query[count.query as usize] += count.sessions;
-                per_user[count.user as usize] += count.sessions;
+                // Sums that are too large are refused below.
+                for sum in [&mut per_query[count.query as usize], &mut per_user[count.user as usize]] {
+                    *sum = u64::saturating_add(*sum, count.sessions);
+                }
             }
         })?;
         let pages = self.pages.as_ref().map(|pages| pages.pages.len() as u64);
@@ -352,7 +355,7 @@ pub(crate) mod tests {
     use rand::RngExt;
 
     use super::*;
-    use crate::counts::{Pattern, Patterns, Shown};
+    use crate::counts::{Pattern, Patterns};
     use crate::ids::Texts;
     use crate::random::stream;
 
@@ -506,8 +509,14 @@ pub(crate) mod tests {
         }
         let meta = |from: &str, to: &str| {
             let (from, to) = (from.to_string(), to.to_string());
-            edit("meta.json", &move |bytes| String::from_utf8(bytes).unwrap().replacen(&from, &to, 1).into_bytes())
+            edit("meta.json", &move |bytes| {
+                let text = String::from_utf8(bytes).unwrap().replacen(&from, &to, 1);
+                let (fields, _) = text.split_once(",\n  \"truerank.seal\"").unwrap();
+                format!("{fields}\n}}\n").into_bytes()
+            })
         };
+        let damaged = edit("meta.json", &|bytes| String::from_utf8(bytes).unwrap().replacen('1', "7", 1).into_bytes());
+        assert!(damaged.contains("meta.json: was damaged or changed since it was written: its seal does not fit"));
         assert!(meta("\"clicks\": ", "\"clicks\": 1").contains("meta.json says clicks 1"));
         assert!(meta("\"docs\": ", "\"docs\": 7").contains("meta.json says docs 7"));
         assert!(meta("\"version\": 1", "\"version\": 9").contains("version 9"));
@@ -515,6 +524,83 @@ pub(crate) mod tests {
         let patterns = vec![Pattern { query: 0, shown: 0..1, sessions: 1 }];
         good.patterns = Some(Patterns { patterns, shown });
         assert!(refused(&good, |_| ()).contains("patterns.parquet: has 1 sessions, but sessions.parquet has"));
+    }
+
+    /// A log's counts with its pages and patterns.
+    fn with_pages() -> Counts {
+        let mut random = stream(7, "test", 0);
+        let rows = (0..400u64).flat_map(|row| {
+            let (session, position) = (row / 4, 1 + (row % 4) as u32);
+            let (user, query, doc) = ((session % 3) as u32, (session % 7) as u32, 10 * (session % 7) as u32 + position);
+            [crate::log::Impression { session, user, query, doc, position, click: random.random_range(0..4) == 0 }]
+        });
+        let log = crate::log::Log {
+            users: texts(3),
+            queries: Ids::numbered(7),
+            docs: Ids::numbered(70),
+            impressions: rows.collect(),
+        };
+        crate::counts::count_log(&log, &crate::counts::CountOptions::new().patterns(true)).unwrap().0
+    }
+
+    #[test]
+    fn pages_that_do_not_belong_to_their_cells_are_refused_alike() {
+        let good = with_pages();
+        let damaged = |damage: &dyn Fn(&mut Pages)| {
+            let mut bad = good.clone();
+            damage(bad.pages.as_mut().unwrap());
+            refused(&bad, |_| ())
+        };
+        let message = damaged(&|pages| pages.shown[3].position = 900);
+        assert!(message.contains("pages.parquet: row 1: a position is 900, but positions go from 1 to 4"), "{message}");
+        let message = damaged(&|pages| pages.shown[3].doc = 0);
+        assert!(message.contains("row 1: shows document '") && message.contains("count the log again"), "{message}");
+        let message = damaged(&|pages| pages.shown.iter_mut().for_each(|shown| shown.click = true));
+        assert!(message.contains("clicks document '"), "{message}");
+        let message = damaged(&|pages| pages.shown.swap(0, 3));
+        assert!(message.contains("documents in the order of their positions"), "{message}");
+        let message = damaged(&|pages| pages.pages.swap(0, 99));
+        assert!(message.contains("rows are sorted by query, user, positions"), "{message}");
+        let mut bad = good.clone();
+        bad.cells.retain(|cell| cell.query < 6);
+        bad.sessions.retain(|count| count.query < 6);
+        let message = refused(&bad, |_| ());
+        assert!(message.contains("pages.parquet: row ") && message.contains(" of query '7' "), "{message}");
+        let message = damaged(&|pages| {
+            let last = pages.pages[99].clone();
+            pages.pages.push(last);
+        });
+        assert!(message.contains("pages.parquet: row 101: ") && message.contains("has no such count"), "{message}");
+    }
+
+    #[test]
+    fn patterns_that_do_not_belong_to_their_cells_are_refused() {
+        let good = with_pages();
+        let refusal = |damage: &dyn Fn(&mut Patterns)| {
+            let mut bad = good.clone();
+            damage(bad.patterns.as_mut().unwrap());
+            let folder = tempfile::tempdir().unwrap();
+            bad.write(&folder.path().join("counts")).unwrap();
+            Counts::read(&folder.path().join("counts")).unwrap_err().to_string()
+        };
+        assert!(refusal(&|patterns| patterns.shown[3].position = 900).contains("row 1: a position is 900"));
+        let message = refusal(&|patterns| patterns.shown[3].doc = 0);
+        assert!(message.contains("of query '1' at position 4, but cells.parquet has "), "{message}");
+        let message = refusal(&|patterns| patterns.shown[3].click = !patterns.shown[3].click);
+        assert!(message.contains("patterns.parquet"), "{message}");
+        assert!(refusal(&|patterns| patterns.patterns.swap(0, 1)).contains("row 2: does not come after"));
+    }
+
+    #[test]
+    fn sums_that_overflow_and_positions_past_the_last_are_refused_alike() {
+        let good = drawn(60, false, 3);
+        let mut bad = good.clone();
+        bad.sessions[0].sessions = 1 << 61;
+        assert!(refused(&bad, |_| ()).contains("sessions.parquet: counts add up to more than 2^60"));
+        let mut bad = good.clone();
+        let cell = bad.cells.last_mut().unwrap();
+        cell.position = u32::MAX >> 1;
+        assert!(refused(&bad, |_| ()).contains("position is 2147483647, but positions go up to 100000"));
     }
 
     #[test]

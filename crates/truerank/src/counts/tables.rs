@@ -131,23 +131,28 @@ pub(super) fn read_sessions(
     })
 }
 
-/// Hands the query, the page and the sessions of every pattern to `take`.
-pub(super) fn read_patterns(path: &Path, ids: &mut NewIds, mut take: impl FnMut(u32, &[Shown], u64)) -> Result<()> {
+/// Hands the query, the page and the sessions of every pattern to `take`; no position is past the `last` of the cells.
+pub(super) fn read_patterns(
+    path: &Path,
+    last: u32,
+    ids: &mut NewIds,
+    mut take: impl FnMut(u32, &[Shown], u64),
+) -> Result<()> {
     let mut page = Vec::new();
     TableReader::open_as(path, PATTERNS)?.for_each(|columns| {
         let query = columns.ids("query", &mut ids.queries)?;
         let sessions = columns.counts("sessions")?;
         for row in 0..columns.len() {
             page.clear();
-            read_page(columns, row, &mut ids.docs, &mut page)?;
+            read_page(columns, row, last, &mut ids.docs, &mut page)?;
             take(query[row], &page, sessions[row]);
         }
         Ok(())
     })
 }
 
-/// All whole pages.
-pub(super) fn read_pages(path: &Path, ids: &mut NewIds) -> Result<Pages> {
+/// All whole pages; no position is past the `last` of the cells.
+pub(super) fn read_pages(path: &Path, last: u32, ids: &mut NewIds) -> Result<Pages> {
     let mut pages = Pages::default();
     let mut page = Vec::new();
     TableReader::open_as(path, PAGES)?.for_each(|columns| {
@@ -155,7 +160,7 @@ pub(super) fn read_pages(path: &Path, ids: &mut NewIds) -> Result<Pages> {
         let user = columns.ids("user", &mut ids.users)?;
         for row in 0..columns.len() {
             page.clear();
-            read_page(columns, row, &mut ids.docs, &mut page)?;
+            read_page(columns, row, last, &mut ids.docs, &mut page)?;
             pages.push(query[row], user[row], page.iter().copied());
         }
         Ok(())
@@ -163,7 +168,13 @@ pub(super) fn read_pages(path: &Path, ids: &mut NewIds) -> Result<Pages> {
     Ok(pages)
 }
 
-fn read_page(columns: &Columns<'_>, row: usize, doc_ids: &mut Interner, page: &mut Vec<Shown>) -> Result<()> {
+fn read_page(
+    columns: &Columns<'_>,
+    row: usize,
+    last: u32,
+    doc_ids: &mut Interner,
+    page: &mut Vec<Shown>,
+) -> Result<()> {
     let place = || columns.place(row);
     let list = |name: &str| -> Result<ArrayRef> {
         let column = columns.get(name)?;
@@ -180,9 +191,15 @@ fn read_page(columns: &Columns<'_>, row: usize, doc_ids: &mut Interner, page: &m
         return Err(place().error("docs, positions and clicks differ in length, but each document has one of each"));
     }
     for ((doc, position), click) in docs.into_iter().zip(positions).zip(clicks) {
-        let position = u32::try_from(position).ok().filter(|&p| p > 0);
-        let position = position.ok_or_else(|| place().error("a position is below 1, but positions start at 1"))?;
-        page.push(Shown { position, doc, click: click != 0 });
+        let known = u32::try_from(position).ok().filter(|known| (1..=last).contains(known));
+        let position = known.ok_or_else(|| {
+            let rule = format!("but positions go from 1 to {last}, the last of cells.parquet; count the log again");
+            place().error(format!("a position is {position}, {rule}"))
+        })?;
+        if !(0..=1).contains(&click) {
+            return Err(place().error(format!("a click is {click}, but clicks are 0 or 1")));
+        }
+        page.push(Shown { position, doc, click: click == 1 });
     }
     Ok(())
 }

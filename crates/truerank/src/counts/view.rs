@@ -96,8 +96,9 @@ impl Totals {
     /// Adds the cells of whole queries.
     pub(super) fn add_cells(&mut self, cells: &[Cell]) {
         for cell in cells {
-            self.impressions += cell.impressions;
-            self.clicks += cell.clicks;
+            // Damaged counts may be of any size; they are refused for it later.
+            self.impressions = self.impressions.saturating_add(cell.impressions);
+            self.clicks = self.clicks.saturating_add(cell.clicks);
             self.max_position = self.max_position.max(cell.position);
         }
         self.cells += cells.len() as u64;

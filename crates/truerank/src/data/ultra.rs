@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::svmlight::{Cursor, Finding, SparseRows, read_features, read_number, shown};
 use super::{Dataset, DatasetBuilder, ReadOptions, Splits};
 use crate::error::Place;
-use crate::files::read_text;
+use crate::files::{Limit, read_text};
 use crate::ids::{Ids, Texts};
 use crate::{Error, Result};
 
@@ -46,7 +46,7 @@ struct Settings {
 impl Settings {
     fn read(folder: &Path) -> Result<Self> {
         let path = folder.join(SETTINGS);
-        let settings: Settings = serde_json::from_str(&read_text(&path)?)
+        let settings: Settings = serde_json::from_str(&read_text(&path, Limit::Description)?)
             .map_err(|e| Error::input(&path, format!("is not the settings file of an ULTRA folder ({e})")))?;
         let options = ReadOptions::new().feature_count(settings.feature_size);
         options.check().map_err(|e| Error::input(&path, e.to_string()))?;
@@ -137,7 +137,7 @@ impl Part {
     /// Reads the lists and their grades side by side.
     fn read_lists(&mut self, options: &ReadOptions) -> Result<()> {
         let labels_path = self.path("labels");
-        let labels = read_text(&labels_path)?;
+        let labels = read_text(&labels_path, Limit::Data)?;
         let mut labels = (1..).zip(labels.lines()).filter(|(_, line)| !line.trim().is_empty());
         let mut known = HashSet::new();
         for_each_line(&self.path("init_list"), |line| {
@@ -245,7 +245,7 @@ fn find_prefix(folder: &Path, names: &[&str]) -> Result<PathBuf> {
 
 /// Hands over each line that is not blank; adds the place to what is wrong with it.
 fn for_each_line(path: &Path, mut take: impl FnMut(&str) -> Result<(), Finding>) -> Result<()> {
-    for (number, line) in (1..).zip(read_text(path)?.lines()) {
+    for (number, line) in (1..).zip(read_text(path, Limit::Data)?.lines()) {
         if !line.trim().is_empty() {
             take(line).map_err(|finding| Place::line(path, number).error(finding))?;
         }

@@ -22,5 +22,5 @@ pub(crate) use evaluation::mean;
 pub use evaluation::{Comparison, EmptyQueries, Evaluation, Evaluator};
 pub use leakage::{Leakage, leakage};
 pub use measure::Measure;
-pub use run::write_run;
+pub use run::{check_run, write_run};
 pub use significance::{DifferenceTest, FEWEST_RUNS, Interval, TTest, mean_interval, paired_t_test};

@@ -11,6 +11,7 @@ use super::{Score, rank};
 use crate::data::Dataset;
 use crate::files::table::{FileType, TableWriter, ids_array, ids_field};
 use crate::files::{AtomicFile, FileFormat};
+use crate::text::printable_within;
 use crate::{Error, Result};
 
 const FILE_TYPE: FileType = FileType { name: "truerank/run", version: 1 };
@@ -21,10 +22,27 @@ pub fn write_run<S: Score>(data: &Dataset, scores: &[S], tag: &str, path: &Path)
     if scores.len() != data.len() {
         return Err(Error::parameter(format!("there are {} scores for {} documents", scores.len(), data.len())));
     }
+    check_run(path, tag)?;
     match FileFormat::of(path) {
         FileFormat::Parquet => write_parquet(data, scores, path),
         _ => write_trec(data, scores, tag, path),
     }
+}
+
+/// Refuses a tag that would be no single column of a TREC run, or more than one line of it.
+pub fn check_run(path: &Path, tag: &str) -> Result<()> {
+    if FileFormat::of(path) == FileFormat::Parquet || is_column(tag) {
+        return Ok(());
+    }
+    let tag = printable_within(tag, 60);
+    Err(Error::parameter(format!(
+        "the tag of a TREC run is '{tag}', but its columns are separated by white space; use a tag of letters, digits and signs"
+    )))
+}
+
+/// Whether readers see a text as one column: readers differ in which control characters separate.
+fn is_column(text: &str) -> bool {
+    !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c.is_control())
 }
 
 /// Calls `take(query, row, rank)` for every document, best first within each query.
@@ -46,7 +64,8 @@ fn write_trec<S: Score>(data: &Dataset, scores: &[S], tag: &str, path: &Path) ->
     for_each_ranked(data, scores, |query, row, rank| {
         let (query, doc) = (data.queries().name(query), data.docs().name(row));
         for id in [&query, &doc] {
-            if id.is_empty() || id.contains(char::is_whitespace) {
+            if !is_column(id) {
+                let id = printable_within(id, 60);
                 return Err(Error::input(
                     path,
                     format!(

@@ -38,6 +38,12 @@ impl Settings {
 
     /// Checks what can be checked without data, the log of real users included.
     pub fn check(&self) -> Result<()> {
+        self.check_values()?;
+        self.check_log()
+    }
+
+    /// The same without the log of real users, which results can do without.
+    pub(super) fn check_values(&self) -> Result<()> {
         self.check_lists()?;
         self.check_numbers()?;
         if self.models.contains(&ModelForm::SvmRank) {
@@ -52,7 +58,11 @@ impl Settings {
             let found = self.data.max_grade;
             return refuse(format!("generated grades go to {GENERATED_MAX_GRADE}, but the largest grade is {found}"));
         }
-        self.check_log()
+        let documents = self.made_with.iter().flat_map(|made| made.documents).max().unwrap_or(0);
+        match u32::try_from(documents) {
+            Ok(_) => Ok(()),
+            Err(_) => refuse(format!("made-with.documents should be below 2^32, but is {documents}")),
+        }
     }
 
     fn check_lists(&self) -> Result<()> {

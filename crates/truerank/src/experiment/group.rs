@@ -177,6 +177,10 @@ impl Group<'_> {
     pub fn confusion(&self) -> Option<Vec<Vec<f64>>> {
         let matrices = self.accuracies(|accuracy| accuracy.confusion.clone())?;
         let size = matrices.first()?.len();
+        // Each is square; seeds of one experiment have the same grades.
+        if matrices.iter().any(|matrix| matrix.len() != size) {
+            return None;
+        }
         let sum = |row: usize, column: usize| matrices.iter().map(|matrix| matrix[row][column] as f64).sum();
         Some((0..size).map(|row| (0..size).map(|column| sum(row, column)).collect()).collect())
     }

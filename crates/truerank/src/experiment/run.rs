@@ -177,6 +177,24 @@ impl Outcome {
                 return Err(Error::parameter(format!("should have a number for each test query and {measure}")));
             }
         }
-        Ok(())
+        match &self.accuracy {
+            Some(Accuracy { confusion, .. }) if confusion.iter().any(|row| row.len() != confusion.len()) => {
+                Err(Error::parameter("should have as many estimated grades as true ones in its confusion matrix"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiment::fixtures::outcome;
+
+    #[test]
+    fn confusion_matrices_are_square() {
+        let mut outcome = outcome(&[0.5], &[0.1]);
+        assert!(outcome.check().is_ok());
+        outcome.accuracy.as_mut().unwrap().confusion[1].pop();
+        assert!(outcome.check().unwrap_err().to_string().contains("confusion matrix"));
     }
 }

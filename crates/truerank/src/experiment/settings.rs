@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{EmRelevance, Method, Question, Source, WorldOptions, text};
 use crate::data::{Generator, Preset, ReadOptions, Splits, read_splits};
-use crate::files::read_text;
+use crate::files::{Limit, read_text};
 use crate::ranker::ModelForm;
 use crate::{Error, Result};
 
@@ -301,7 +301,7 @@ impl Settings {
 
     /// Reads an experiment from a TOML file; what it does not say is as by default.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = read_text(path)?;
+        let text = read_text(path, Limit::Description)?;
         toml::from_str(&text).map_err(|error| toml_error(path, &text, &error))
     }
 

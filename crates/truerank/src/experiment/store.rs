@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Outcome, Run, Settings, Source, WorldId};
 use crate::files::table::FileType;
-use crate::files::{AtomicFile, is_temporary, read_text};
+use crate::files::{AtomicFile, Limit, check_seal, is_temporary, read_text, seal, with_blank_seal, zstd_encoder};
 use crate::propensity::{Propensities, PropensityError};
 use crate::{Error, Result};
 
@@ -107,6 +107,7 @@ impl Store {
         let made = settings.made_with.as_ref();
         let version = made.map(|made| u64::from(made.version));
         Store::EXPERIMENT_TYPE.check(&file, made.map(|made| made.file_type.as_str()), version)?;
+        settings.check_values().map_err(|error| Error::input(&file, error.to_string()))?;
         Ok((Store { folder: folder.to_path_buf(), _lock: None }, settings))
     }
 
@@ -180,10 +181,12 @@ impl Store {
         make_folder_of(path)?;
         let typed = Typed { r#type: file_type.name.to_string(), version: u64::from(file_type.version), content };
         let failed = |e: std::io::Error| Error::io(path, e);
-        let mut bytes = serde_json::to_vec(&typed).map_err(|e| Error::input(path, e.to_string()))?;
-        bytes.push(b'\n');
+        let text = serde_json::to_string(&typed).map_err(|e| Error::input(path, e.to_string()))?;
+        let mut bytes = (with_blank_seal(&text) + "\n").into_bytes();
+        seal(&mut bytes);
         if path.extension().is_some_and(|extension| extension == "zst") {
-            bytes = zstd::encode_all(&bytes[..], COMPRESSION).map_err(failed)?;
+            let mut encoder = zstd_encoder(Vec::new(), COMPRESSION).map_err(failed)?;
+            bytes = encoder.write_all(&bytes).and_then(|()| encoder.finish()).map_err(failed)?;
         }
         write_bytes(path, &bytes)
     }
@@ -248,7 +251,10 @@ fn read_json<T: DeserializeOwned>(path: &Path, file_type: FileType) -> Result<Op
         return Ok(None);
     }
     let damaged = |e: serde_json::Error| Error::input(path, format!("{e}; remove it to run it again"));
-    let value: serde_json::Value = serde_json::from_str(&read_text(path)?).map_err(damaged)?;
+    let text = read_text(path, Limit::Data)?;
+    check_seal(text.as_bytes())
+        .map_err(|finding| Error::input(path, format!("{finding}; remove it to run it again")))?;
+    let value: serde_json::Value = serde_json::from_str(&text).map_err(damaged)?;
     file_type.check(path, value["type"].as_str(), value["version"].as_u64())?;
     let typed: Typed<T> = serde_json::from_value(value).map_err(damaged)?;
     Ok(Some(typed.content))

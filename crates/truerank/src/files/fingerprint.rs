@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::spool::read_at;
 use crate::{Error, Result};
 
 /// Takes in words and bytes, gives out 16 hexadecimal digits (FNV-1a over 64-bit words). Not for security.
@@ -40,6 +41,22 @@ impl Fingerprint {
     pub fn of_files(paths: &[PathBuf]) -> Result<String> {
         let mut fingerprint = Fingerprint::default();
         paths.iter().try_for_each(|path| fingerprint.add_file(path))?;
+        Ok(fingerprint.digits())
+    }
+
+    /// The digits of a file's length and of its first and last bytes, however long it is.
+    pub fn of_ends(path: &Path) -> Result<String> {
+        const END: u64 = 1 << 16;
+        let failed = |e| Error::io(path, e);
+        let file = File::open(path).map_err(failed)?;
+        let length = file.metadata().map_err(failed)?.len();
+        let mut fingerprint = Fingerprint::default();
+        fingerprint.add(length);
+        let mut bytes = vec![0; length.min(END) as usize];
+        for start in [0, length - bytes.len() as u64] {
+            read_at(&file, &mut bytes, start).map_err(failed)?;
+            fingerprint.add_bytes(&bytes);
+        }
         Ok(fingerprint.digits())
     }
 

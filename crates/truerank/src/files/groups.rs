@@ -13,7 +13,8 @@ use parquet::file::writer::SerializedFileWriter;
 use rayon::prelude::*;
 
 use super::AtomicFile;
-use super::table::failed;
+use super::seal::group_notes;
+use super::table::{commit_table, failed};
 use crate::{Error, Result};
 
 /// Writes a Parquet file, several row groups at a time; it appears only when it is complete.
@@ -71,9 +72,12 @@ impl GroupWriter {
     }
 
     /// Completes the file.
-    pub fn finish(self) -> Result<()> {
-        let path = self.path;
-        let file = self.file.into_inner().map_err(|e: ParquetError| -> Error { failed(&path, e) })?;
-        file.commit()
+    pub fn finish(mut self) -> Result<()> {
+        let path = &self.path;
+        self.file.flush().map_err(|e| Error::io(path, e))?;
+        let groups = self.file.flushed_row_groups().to_vec();
+        let notes = group_notes(&groups, self.file.inner().file()).map_err(|e| Error::io(path, e))?;
+        notes.into_iter().for_each(|note| self.file.append_key_value_metadata(note));
+        commit_table(path, &groups, self.file.into_inner().map_err(|e| failed(path, e))?)
     }
 }

@@ -61,7 +61,7 @@ impl Spool {
 fn failed(folder: &Path, cause: std::io::Error) -> Error {
     let finding = match cause.kind() {
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-            "the disk is full of what does not fit into memory; nothing was changed; raise --memory, or name a folder on \
+            "the disk is full of what does not fit into memory; raise --memory, or name a folder on \
              another disk with --temporary"
                 .to_string()
         }
@@ -72,17 +72,17 @@ fn failed(folder: &Path, cause: std::io::Error) -> Error {
 }
 
 #[cfg(unix)]
-fn write_at(file: &File, bytes: &[u8], start: u64) -> std::io::Result<()> {
+pub(super) fn write_at(file: &File, bytes: &[u8], start: u64) -> std::io::Result<()> {
     std::os::unix::fs::FileExt::write_all_at(file, bytes, start)
 }
 
 #[cfg(unix)]
-fn read_at(file: &File, bytes: &mut [u8], start: u64) -> std::io::Result<()> {
+pub(super) fn read_at(file: &File, bytes: &mut [u8], start: u64) -> std::io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, start)
 }
 
 #[cfg(windows)]
-fn write_at(file: &File, mut bytes: &[u8], mut start: u64) -> std::io::Result<()> {
+pub(super) fn write_at(file: &File, mut bytes: &[u8], mut start: u64) -> std::io::Result<()> {
     while !bytes.is_empty() {
         let written = std::os::windows::fs::FileExt::seek_write(file, bytes, start)?;
         (bytes, start) = (&bytes[written..], start + written as u64);
@@ -91,7 +91,7 @@ fn write_at(file: &File, mut bytes: &[u8], mut start: u64) -> std::io::Result<()
 }
 
 #[cfg(windows)]
-fn read_at(file: &File, mut bytes: &mut [u8], mut start: u64) -> std::io::Result<()> {
+pub(super) fn read_at(file: &File, mut bytes: &mut [u8], mut start: u64) -> std::io::Result<()> {
     while !bytes.is_empty() {
         let read = std::os::windows::fs::FileExt::seek_read(file, bytes, start)?;
         if read == 0 {

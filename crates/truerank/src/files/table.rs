@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,11 +13,12 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::file::metadata::{KeyValue, ParquetMetaData};
+use parquet::file::metadata::{KeyValue, ParquetMetaData, RowGroupMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
 use super::AtomicFile;
+use super::seal::{GroupSeals, group_notes, seal_table};
 use crate::error::Place;
 use crate::ids::{Ids, Interner};
 use crate::{Error, Result};
@@ -78,9 +80,21 @@ impl TableWriter {
     }
 
     /// Completes the file.
-    pub fn finish(self) -> Result<()> {
-        self.writer.into_inner().map_err(|e| failed(&self.path, e))?.commit()
+    pub fn finish(mut self) -> Result<()> {
+        let path = &self.path;
+        self.writer.flush().map_err(|e| failed(path, e))?;
+        self.writer.sync().map_err(|e| Error::io(path, e))?;
+        let groups = self.writer.flushed_row_groups().to_vec();
+        let notes = group_notes(&groups, self.writer.inner().file()).map_err(|e| Error::io(path, e))?;
+        notes.into_iter().for_each(|note| self.writer.append_key_value_metadata(note));
+        commit_table(path, &groups, self.writer.into_inner().map_err(|e| failed(path, e))?)
     }
+}
+
+/// Seals a table that is written otherwise, and makes it appear.
+pub(super) fn commit_table(path: &Path, groups: &[RowGroupMetaData], mut file: AtomicFile) -> Result<()> {
+    file.flush().and_then(|()| seal_table(groups, file.file())).map_err(|e| Error::io(path, e))?;
+    file.commit()
 }
 
 /// How our tables are encoded: integers as packed differences (small and fast for sorted columns), text through a
@@ -128,6 +142,9 @@ pub fn ids_array(ids: &Ids, numbers: impl Iterator<Item = usize>) -> ArrayRef {
 /// Reads a Parquet file batch after batch.
 pub struct TableReader {
     path: PathBuf,
+    /// Reads at places, so that the builder's place in the file does not matter.
+    file: File,
+    seals: GroupSeals,
     builder: ParquetRecordBatchReaderBuilder<File>,
 }
 
@@ -143,10 +160,12 @@ impl TableReader {
         let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
         let metadata = guarded(path, || ArrowReaderMetadata::load(&file, options))?;
         check_extents(path, &file, metadata.metadata())?;
-        Ok(TableReader {
-            path: path.to_path_buf(),
-            builder: ParquetRecordBatchReaderBuilder::new_with_metadata(file, metadata),
-        })
+        let seals = GroupSeals::open(path, &file, metadata.metadata())?;
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
+            file.try_clone().map_err(|e| Error::io(path, e))?,
+            metadata,
+        );
+        Ok(TableReader { path: path.to_path_buf(), file, seals, builder })
     }
 
     /// Opens a file of ours and checks its type and version.
@@ -184,15 +203,31 @@ impl TableReader {
 
     /// Hands every batch of rows to `take`.
     pub fn for_each(self, mut take: impl FnMut(&Columns<'_>) -> Result<()>) -> Result<()> {
+        const BATCH: u64 = 1 << 14;
         let path = self.path;
-        let mut reader = guarded(&path, || self.builder.with_batch_size(1 << 14).build())?;
+        let mut groups = first_rows(self.builder.metadata()).into_iter().enumerate().peekable();
+        let mut reader = guarded(&path, || self.builder.with_batch_size(BATCH as usize).build())?;
         let mut first_row = 1;
-        while let Some(batch) = guarded(&path, || Ok(reader.next().transpose()?))? {
+        loop {
+            while let Some((group, _)) = groups.next_if(|&(_, row)| row < first_row + BATCH) {
+                self.seals.check(&self.file, group)?;
+            }
+            let Some(batch) = guarded(&path, || Ok(reader.next().transpose()?))? else { return Ok(()) };
             take(&Columns { path: &path, batch: &batch, first_row })?;
             first_row += batch.num_rows() as u64;
         }
-        Ok(())
     }
+}
+
+/// The rows before each row group.
+pub fn first_rows(metadata: &ParquetMetaData) -> Vec<u64> {
+    let mut rows = 0;
+    let mut before = |group: &RowGroupMetaData| {
+        let first = rows;
+        rows += group.num_rows().max(0) as u64;
+        first
+    };
+    metadata.row_groups().iter().map(&mut before).collect()
 }
 
 /// Refuses metadata that points outside its file, on which the decoder would panic.

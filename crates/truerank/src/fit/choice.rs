@@ -50,6 +50,20 @@ impl Judge<'_> {
         }
     }
 
+    /// What a ranker is worth to each of the queries.
+    fn per_query(&self, ranker: &Ranker) -> Result<Vec<f64>> {
+        let found = match self {
+            Judge::Grades { graded, max_grade } => {
+                let evaluator = Evaluator::new(vec![BY_GRADES]).max_grade(*max_grade);
+                evaluator.evaluate(graded, &ranker.score(graded)?)?.per_query(BY_GRADES).map(<[f64]>::to_vec)
+            }
+            Judge::Clicks(queries) => {
+                queries.clicks.judge_candidates(&ranker.score(&queries.candidates)?)?.per_query(BY_CLICKS)
+            }
+        };
+        Ok(found.unwrap_or_default())
+    }
+
     /// How much it counts beside those of other folds.
     fn weight(&self) -> f64 {
         match self {
@@ -70,6 +84,13 @@ fn value(clicks: &Counterfactual, scores: &[f32]) -> f64 {
 /// What a form is worth after so many steps.
 type Course = Vec<(usize, f64)>;
 
+/// A form that was tried on all folds.
+struct Trial {
+    course: Course,
+    /// What it is worth to each of the queries that choose.
+    per_query: Vec<f64>,
+}
+
 impl Fit {
     pub(super) fn train(
         &self,
@@ -86,17 +107,17 @@ impl Fit {
         };
         let forms = self.forms(documents);
         progress.begin("choosing the form of the ranker", (forms.len() * folds.len()) as u64);
-        let mut courses = Vec::with_capacity(forms.len());
+        let mut trials = Vec::with_capacity(forms.len());
         for form in &forms {
-            courses.push(self.course(form, documents, &folds, progress)?);
+            trials.push(self.try_form(form, documents, &folds, progress)?);
         }
-        let tried: Vec<TriedForm> = forms.into_iter().zip(&courses).map(|(form, course)| best(form, course)).collect();
-        // The first of equals: forms stand in the order of their simplicity.
-        let chosen = (0..tried.len()).rev().max_by(|&a, &b| tried[a].value.total_cmp(&tried[b].value)).unwrap_or(0);
-        let steps = (!courses[chosen].is_empty()).then_some(tried[chosen].steps);
+        let tried: Vec<TriedForm> =
+            forms.into_iter().zip(&trials).map(|(form, trial)| best(form, &trial.course)).collect();
+        let chosen = choose(&tried, &trials);
+        let steps = (!trials[chosen].course.is_empty()).then_some(tried[chosen].steps);
         let (lists, unmatched) = TrainingLists::from_relevance(documents, relevance)?;
         let ranker = self.fit_ranker(&tried[chosen].form, documents, &lists, None, steps, progress)?;
-        let (form, course) = (tried[chosen].form.clone(), courses.swap_remove(chosen));
+        let (form, course) = (tried[chosen].form.clone(), trials.swap_remove(chosen).course);
         Ok(Training { form, ranker, unmatched, validated_by, tried, course })
     }
 
@@ -168,23 +189,45 @@ impl Fit {
         Ok(Some(Fold { lists, judge: Judge::Clicks(Box::new(ClickedQueries { candidates, clicks })) }))
     }
 
-    /// The value of a form by steps, over all folds.
-    fn course(
+    /// The value of a form by steps, over all folds, and where it is at its best by queries.
+    fn try_form(
         &self,
         form: &RankerForm,
         documents: &Dataset,
         folds: &[Fold<'_>],
         progress: &dyn Progress,
-    ) -> Result<Course> {
-        let mut rankers = Vec::with_capacity(folds.len());
+    ) -> Result<Trial> {
+        let (mut rankers, mut per_query) = (Vec::with_capacity(folds.len()), Vec::new());
         for fold in folds {
             let quiet = Quiet(progress);
             let validation = fold.judge.validation()?;
-            rankers.push(self.fit_ranker(form, documents, &fold.lists, Some(&validation), None, &quiet)?);
+            let ranker = self.fit_ranker(form, documents, &fold.lists, Some(&validation), None, &quiet)?;
+            per_query.extend(fold.judge.per_query(&ranker)?);
+            rankers.push(ranker);
             progress.advance(1)?;
         }
-        Ok(mean_course(&rankers, &folds.iter().map(|fold| fold.judge.weight()).collect::<Vec<_>>()))
+        let course = mean_course(&rankers, &folds.iter().map(|fold| fold.judge.weight()).collect::<Vec<_>>());
+        Ok(Trial { course, per_query })
     }
+}
+
+/// The simplest form that is within a standard error of the best, over queries: by less than that, forms differ by chance, and the
+/// larger ones lose more by it on other queries. (Breiman, Friedman, Olshen and Stone 1984, for the size of trees.) Forms stand in the
+/// order of their simplicity.
+fn choose(tried: &[TriedForm], trials: &[Trial]) -> usize {
+    let best = (0..tried.len()).rev().max_by(|&a, &b| tried[a].value.total_cmp(&tried[b].value)).unwrap_or(0);
+    let simpler = (0..best).find(|&form| !is_clearly_below(&trials[form].per_query, &trials[best].per_query));
+    simpler.unwrap_or(best)
+}
+
+/// Whether the mean of `values` is below that of `others` by more than the standard error of their difference.
+fn is_clearly_below(values: &[f64], others: &[f64]) -> bool {
+    let differences = others.iter().zip(values).map(|(other, value)| other - value);
+    let differences: Vec<f64> = differences.filter(|difference| difference.is_finite()).collect();
+    let count = differences.len() as f64;
+    let mean = differences.iter().sum::<f64>() / count;
+    let variance = differences.iter().map(|difference| (difference - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    mean > (variance / count).sqrt()
 }
 
 /// What tells the parts of queries from other uses of the same hash.
@@ -228,6 +271,21 @@ fn without(relevance: &Relevance, counts: &Counts, choosing: &[bool]) -> Relevan
 mod tests {
     use super::*;
     use crate::ranker::{Check, Model, TrainingRecord};
+
+    #[test]
+    fn the_simplest_form_within_a_standard_error_of_the_best_is_chosen() {
+        let trial = |per_query: [f64; 4]| Trial { course: Vec::new(), per_query: per_query.to_vec() };
+        let chosen = |trials: &[Trial]| {
+            let mean = |trial: &Trial| trial.per_query.iter().sum::<f64>() / 4.0;
+            let tried = |trial| TriedForm { form: RankerForm::LinearRaw, steps: 1, value: mean(trial) };
+            choose(&trials.iter().map(tried).collect::<Vec<_>>(), trials)
+        };
+        let simple = || trial([0.4, 0.5, 0.6, 0.7]);
+        assert_eq!(chosen(&[simple(), trial([0.5, 0.6, 0.7, 0.81])]), 1, "surely better");
+        assert_eq!(chosen(&[simple(), trial([0.9, 0.1, 0.8, 0.5])]), 0, "better by chance");
+        assert_eq!(chosen(&[simple(), trial([0.2, 0.3, 0.4, 0.51]), trial([0.9, 0.9, 0.9, 0.9])]), 2);
+        assert_eq!(chosen(&[simple(), simple()]), 0);
+    }
 
     fn ranker(values: &[(usize, f64)]) -> Ranker {
         let check = |&(step, value): &(usize, f64)| Check { step, loss: 0.0, validation: Some(value) };

@@ -1,21 +1,17 @@
-//! The folder of a fit: one artefact per step, each whole or not there.
+//! The folder of a fit: what each step of the pipeline would have written, all of one run.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::{FitLog, FitOutcome};
-use crate::counts::is_counts_file;
-use crate::data::{Dataset, write_dataset};
-use crate::files::{AtomicFile, check_file, check_folder};
-use crate::propensity::Propensities;
-use crate::ranker::Ranker;
-use crate::relevance::Relevance;
+use super::{FitData, FitLog, FitOutcome};
+use crate::data::write_dataset;
+use crate::files::{AtomicFile, StagedFolder, seal_json};
+use crate::report::{foreign_file, is_report_file};
 use crate::{Error, Result};
 
-/// Where the artefacts of a fit are kept: what each step of the pipeline would have written.
-#[derive(Debug, Clone)]
+/// Where the artefacts of a fit are kept. The folder appears when all are there, and replaces that of an earlier fit whole.
 pub struct FitFolder {
-    path: PathBuf,
+    staged: StagedFolder,
 }
 
 const TRAIN: &str = "counts";
@@ -25,62 +21,65 @@ const PROPENSITIES: &str = "propensities.json";
 const RELEVANCE: &str = "relevance.parquet";
 const RANKER: &str = "ranker.safetensors";
 const OUTCOME: &str = "fit.json";
+/// Rows of the log that were left out.
+const BAD_ROWS: &str = "bad-rows.txt";
+
+fn is_fit_file(name: &str) -> bool {
+    let ours = [TRAIN, HELD_OUT, DOCUMENTS, PROPENSITIES, RELEVANCE, RANKER, OUTCOME, BAD_ROWS];
+    ours.contains(&name) || is_report_file(name)
+}
 
 impl FitFolder {
-    /// Checks that everything can be written there. The folder itself is made with the first artefact.
+    /// Checks that the folder can be written, before the work. One that holds anything but an earlier fit is refused.
     pub fn create(path: &Path) -> Result<Self> {
-        let folder = FitFolder { path: path.to_path_buf() };
-        if !path.exists() {
-            check_file(path)?;
-            return Ok(folder);
+        let staged = StagedFolder::create(path, is_fit_file)?;
+        match foreign_file(path) {
+            None => Ok(FitFolder { staged }),
+            Some(name) => {
+                let finding = format!("holds {name}, which replacing the folder would remove; choose a new one");
+                Err(Error::input(path, finding))
+            }
         }
-        for counts in [TRAIN, HELD_OUT] {
-            check_folder(&path.join(counts), is_counts_file)?;
+    }
+
+    /// Where files that belong to the fit can be written meanwhile.
+    pub fn path(&self) -> &Path {
+        self.staged.path()
+    }
+
+    /// The error with the names that people know.
+    pub fn named(&self, error: Error) -> Error {
+        self.staged.named(error)
+    }
+
+    /// Writes everything, and makes the folder appear.
+    pub fn write(self, outcome: &FitOutcome, log: &FitLog, data: Option<&FitData>) -> Result<()> {
+        self.fill(outcome, log, data).map_err(|error| self.named(error))?;
+        self.staged.commit()
+    }
+
+    fn fill(&self, outcome: &FitOutcome, log: &FitLog, data: Option<&FitData>) -> Result<()> {
+        let place = |name: &str| self.path().join(name);
+        log.train.write(&place(TRAIN))?;
+        log.held_out.write(&place(HELD_OUT))?;
+        // Documents that were read from the log's own columns have no file yet, and are to be scored again.
+        if let Some(data) = data.filter(|data| data.is_of_log) {
+            write_dataset(&data.documents, &place(DOCUMENTS))?;
         }
-        for file in [DOCUMENTS, PROPENSITIES, RELEVANCE, RANKER, OUTCOME] {
-            check_file(&path.join(file))?;
+        outcome.propensities.write(&place(PROPENSITIES))?;
+        outcome.relevance.write(&place(RELEVANCE))?;
+        if let Some(training) = &outcome.training {
+            training.ranker.save(&place(RANKER))?;
         }
-        Ok(folder)
+        write_outcome(outcome, &place(OUTCOME))?;
+        outcome.report().write(self.path())
     }
+}
 
-    /// Where the artefact of this name goes, in a folder that exists.
-    fn place(&self, name: &str) -> Result<PathBuf> {
-        std::fs::create_dir_all(&self.path).map_err(|error| Error::io(&self.path, error))?;
-        Ok(self.path.join(name))
-    }
-
-    /// Documents that were read from the log's own columns, so that they can be scored again.
-    pub(super) fn documents(&self, documents: &Dataset) -> Result<()> {
-        write_dataset(documents, &self.place(DOCUMENTS)?)
-    }
-
-    pub(super) fn counts(&self, log: &FitLog) -> Result<()> {
-        log.train.write(&self.place(TRAIN)?)?;
-        log.held_out.write(&self.place(HELD_OUT)?).map(drop)
-    }
-
-    pub(super) fn propensities(&self, propensities: &Propensities) -> Result<()> {
-        propensities.write(&self.place(PROPENSITIES)?)
-    }
-
-    pub(super) fn relevance(&self, relevance: &Relevance) -> Result<()> {
-        relevance.write(&self.place(RELEVANCE)?)
-    }
-
-    pub(super) fn ranker(&self, ranker: &Ranker) -> Result<()> {
-        ranker.save(&self.place(RANKER)?)
-    }
-
-    /// The outcome as JSON, and its page.
-    pub(super) fn outcome(&self, outcome: &FitOutcome) -> Result<()> {
-        let path = self.place(OUTCOME)?;
-        let text = serde_json::to_string_pretty(&outcome.to_json())
-            .map_err(|error| Error::parameter(format!("the outcome cannot be written as JSON: {error}")))?;
-        let mut file = AtomicFile::create(&path)?;
-        file.write_all(text.as_bytes())
-            .and_then(|()| file.write_all(b"\n"))
-            .map_err(|error| Error::io(&path, error))?;
-        file.commit()?;
-        outcome.report().write(&self.path)
-    }
+fn write_outcome(outcome: &FitOutcome, path: &Path) -> Result<()> {
+    let text = serde_json::to_string_pretty(&outcome.to_json())
+        .map_err(|error| Error::parameter(format!("the outcome cannot be written as JSON: {error}")))?;
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(&seal_json(&text)).map_err(|error| Error::io(path, error))?;
+    file.commit()
 }

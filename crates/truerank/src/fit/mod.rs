@@ -128,50 +128,34 @@ impl Fit {
         self
     }
 
-    /// Goes all the way; each artefact is written into `folder`, where there is one, as soon as it is made.
+    /// Goes all the way; a [`FitFolder`] keeps what comes out.
     ///
     /// Without features there is no ranker: what is left are examination, relevance, and how well they predict clicks.
-    pub fn run(
-        &self,
-        log: &FitLog,
-        data: Option<&FitData>,
-        folder: Option<&FitFolder>,
-        progress: &dyn Progress,
-    ) -> Result<FitOutcome> {
+    pub fn run(&self, log: &FitLog, data: Option<&FitData>, progress: &dyn Progress) -> Result<FitOutcome> {
         self.check(data.is_some())?;
         log.check()?;
-        let keep = |write: &dyn Fn(&FitFolder) -> Result<()>| folder.map_or(Ok(()), write);
         let documents = data.map(|data| &data.documents);
         let find = || self.find_propensities(&log.train, documents, progress);
         let (diagnosis, found) = self.doctor.examine_by(&log.train, log.pages.as_ref(), documents, &find, progress)?;
         require_fit(&diagnosis)?;
-        keep(&|folder| folder.counts(log))?;
-        if let Some(data) = data.filter(|data| data.is_of_log) {
-            keep(&|folder| folder.documents(&data.documents))?;
-        }
         let propensities = found.map_or_else(find, Ok)?;
-        keep(&|folder| folder.propensities(&propensities))?;
         let estimation = self.estimation(&log.train, &propensities, documents, progress)?;
         let (relevance, weights) = {
             let exposures = Exposures::new(&log.train, &propensities)?;
             let weighing = estimation.weigh(&exposures)?;
             (weighing.relevance()?, weighing.diagnostics()?)
         };
-        keep(&|folder| folder.relevance(&relevance))?;
         let training = match data {
             Some(data) => Some(self.train(log, &propensities, &relevance, data, progress)?),
             None => None,
         };
-        if let Some(training) = &training {
-            keep(&|folder| folder.ranker(&training.ranker))?;
-        }
         progress.begin("judging", 1);
         let judged = match (data, &training) {
             (Some(data), Some(training)) => Some(self.judge(log, &propensities, data, training)?),
             _ => None,
         };
         let clicks = self.predict_clicks(log, &propensities, &relevance, data, training.as_ref())?;
-        let outcome = FitOutcome {
+        Ok(FitOutcome {
             split: log.split,
             sizes: PartSizes::of(log),
             shared_queries: leakage(&log.train, &log.held_out).queries.len(),
@@ -182,9 +166,7 @@ impl Fit {
             training,
             judged,
             clicks,
-        };
-        keep(&|folder| folder.outcome(&outcome))?;
-        Ok(outcome)
+        })
     }
 
     /// What can be said before anything is estimated.

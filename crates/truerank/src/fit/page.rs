@@ -554,12 +554,16 @@ fn tried_table(training: &Training) -> Table {
             if tried.form == training.form { format!("{} (chosen)", tried.form) } else { tried.form.to_string() };
         Row::new(label, vec![Cell::value(tried.steps as f64), Cell::value(tried.value)])
     };
+    let rule = match training.tried.len() {
+        1 => "",
+        _ => " Chosen is the simplest form, the first in the table, that is within a standard error of the best.",
+    };
     Table {
         name: "tried-forms".into(),
         caption: "The forms of rankers that were tried, each at its best.".into(),
         label: "form".into(),
         columns: vec![Column::new("steps", Format::Count), Column::new("value", Format::Measure)],
         rows: training.tried.iter().map(row).collect(),
-        notes: vec![format!("By {}.", training.validated_by)],
+        notes: vec![format!("By {}.{rule}", training.validated_by)],
     }
 }

@@ -20,12 +20,30 @@ pub(super) struct Block {
     pub bytes: Vec<u8>,
     /// The line of the file that it starts at.
     pub line: u64,
+    /// What lies before it.
+    pub after: After,
+    /// Whether nothing follows in a file that is whole.
+    pub is_last: bool,
     /// What is wrong after these records, and its line; without one it is about the whole file.
     pub fault: Option<(Option<u64>, Fault)>,
 }
 
-/// Where the last whole record of some bytes ends; 0 if none does. The bytes may end anywhere.
-pub(super) type Cut = Box<dyn Fn(&[u8]) -> usize + Send>;
+/// What lies before a place between records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum After {
+    /// Nothing but what opens the file.
+    #[default]
+    Start,
+    Record,
+    /// A record that was too long to be held, or a part of it.
+    Gap,
+    /// What closes all records, where the form has such a thing.
+    End,
+}
+
+/// Where the last whole record of some bytes ends, 0 if none does, and what lies before the rest. The bytes may end
+/// anywhere; what lies before them is told.
+pub(super) type Cut = Box<dyn Fn(&[u8], After) -> (usize, After) + Send>;
 
 /// The blocks of a file, in order.
 pub(super) struct Blocks {
@@ -33,6 +51,7 @@ pub(super) struct Blocks {
     input: Input,
     buffer: Vec<u8>,
     line: u64,
+    after: After,
     size: usize,
     is_end: bool,
     damage: Option<String>,
@@ -40,8 +59,8 @@ pub(super) struct Blocks {
 
 impl Blocks {
     pub fn new(path: &Path, input: Input, size: usize) -> Self {
-        let (buffer, line, is_end, damage) = (Vec::new(), 1, false, None);
-        Blocks { path: path.to_path_buf(), input, buffer, line, size, is_end, damage }
+        let (buffer, line, after, is_end, damage) = (Vec::new(), 1, After::Start, false, None);
+        Blocks { path: path.to_path_buf(), input, buffer, line, after, size, is_end, damage }
     }
 
     /// The bytes that come next, about a block of them, or `least`.
@@ -80,9 +99,12 @@ impl Blocks {
                 return Ok(self.damage.take().map(|finding| self.damaged(finding)));
             }
             let is_whole = self.is_end && self.damage.is_none();
-            let end = if is_whole { self.buffer.len() } else { cut(&self.buffer) };
+            let (end, after) = match is_whole {
+                true => (self.buffer.len(), After::Record),
+                false => cut(&self.buffer, self.after),
+            };
             if end > 0 {
-                return Ok(Some(self.split(end)));
+                return Ok(Some(Block { is_last: is_whole, ..self.split(end, after) }));
             }
             if self.is_end {
                 // The record at which the data break off is lost with them.
@@ -108,18 +130,19 @@ impl Blocks {
         Ok(())
     }
 
-    fn split(&mut self, end: usize) -> Block {
+    fn split(&mut self, end: usize, after: After) -> Block {
         let mut rest = Vec::with_capacity(self.size + self.buffer.len() - end);
         rest.extend_from_slice(&self.buffer[end..]);
         let mut bytes = std::mem::replace(&mut self.buffer, rest);
         bytes.truncate(end);
         let line = self.line;
         self.line += line_count(&bytes);
-        Block { bytes, line, fault: None }
+        Block { bytes, line, after: std::mem::replace(&mut self.after, after), ..Block::default() }
     }
 
     fn damaged(&self, finding: String) -> Block {
-        Block { bytes: Vec::new(), line: self.line, fault: Some((None, Fault::new(BadKind::Damage, finding))) }
+        let fault = Some((None, Fault::new(BadKind::Damage, finding)));
+        Block { line: self.line, after: self.after, fault, ..Block::default() }
     }
 
     /// Reads on to the end of the line without holding it.
@@ -139,8 +162,14 @@ impl Blocks {
             }
         };
         self.skip(end);
-        let finding = format!("is longer than {} MiB, but no record is; is a quote open?", MAX_RECORD >> 20);
-        Ok(Block { bytes: Vec::new(), line, fault: Some((Some(line), Fault::new(BadKind::TooLong, finding))) })
+        let most = MAX_RECORD >> 20;
+        let finding = match self.after {
+            After::End => format!("more than {most} MiB follow the end of all records; does the file hold one array?"),
+            _ => format!("is longer than {most} MiB, but no record is; is a quote open?"),
+        };
+        let fault = Some((Some(line), Fault::new(BadKind::TooLong, finding)));
+        let after = if self.after == After::End { After::End } else { After::Gap };
+        Ok(Block { line, after: std::mem::replace(&mut self.after, after), fault, ..Block::default() })
     }
 }
 
@@ -171,6 +200,11 @@ impl<'a> Lines<'a> {
 }
 
 /// Cuts at the ends of lines.
+pub(super) fn cut_at_lines() -> Cut {
+    Box::new(|bytes, _| (lines_end(bytes), After::Record))
+}
+
+/// Where the last whole line ends.
 pub(super) fn lines_end(bytes: &[u8]) -> usize {
     memchr::memrchr(b'\n', bytes).map_or(0, |newline| newline + 1)
 }
@@ -202,7 +236,7 @@ mod tests {
 
     fn all(content: &[u8], size: usize) -> Vec<Block> {
         let mut blocks = blocks(content.to_vec(), size);
-        let cut: Cut = Box::new(lines_end);
+        let cut = cut_at_lines();
         std::iter::from_fn(|| blocks.next(&cut).unwrap()).collect()
     }
 
@@ -225,7 +259,7 @@ mod tests {
     fn a_line_that_never_ends_is_left_out_without_being_held() {
         let content = [b"a\n".to_vec(), vec![b'x'; 3 * MAX_RECORD], b"\nb\n".to_vec()].concat();
         let mut blocks = blocks(content, 1 << 20);
-        let cut: Cut = Box::new(lines_end);
+        let cut = cut_at_lines();
         let mut found = Vec::new();
         while let Some(block) = blocks.next(&cut).unwrap() {
             assert!(blocks.buffer.capacity() <= 2 * MAX_RECORD + BLOCK);

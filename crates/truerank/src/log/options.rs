@@ -200,6 +200,16 @@ impl ReadOptions {
         self
     }
 
+    /// Bad rows that are to be kept in the folder `from` are kept in `to` instead.
+    pub(crate) fn move_quarantine(mut self, from: &Path, to: &Path) -> Self {
+        if let OnBadRow::Quarantine(path) = &mut self.on_bad_row
+            && let Ok(name) = path.strip_prefix(from)
+        {
+            *path = to.join(name);
+        }
+        self
+    }
+
     /// Only result pages whose earliest row is at this time or later. Default: all.
     pub fn from(mut self, from: Time) -> Self {
         self.from = Some(from);

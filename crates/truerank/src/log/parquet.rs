@@ -7,15 +7,19 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field as Column, Schema, SchemaRef};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::file::metadata::ColumnChunkMetaData;
 
 use super::batches::{BatchSource, Batches};
-use crate::files::table::{guarded, not_parquet};
+use crate::files::GroupSeals;
+use crate::files::table::{check_extents, first_rows, guarded};
+use crate::memory::Memory;
 use crate::{Error, Result};
 
 /// A Parquet file, a chunk for each row group.
 pub(super) struct ParquetFile {
     path: PathBuf,
     metadata: ArrowReaderMetadata,
+    seals: GroupSeals,
     /// Rows before each row group.
     first_rows: Vec<u64>,
 }
@@ -27,14 +31,57 @@ impl ParquetFile {
         }
         let file = File::open(path).map_err(|e| Error::io(path, e))?;
         let metadata = guarded(path, || {
-            ArrowReaderMetadata::load(&file, ArrowReaderOptions::new().with_skip_arrow_metadata(true))
+            let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true).with_encoding_stats_as_mask(false);
+            ArrowReaderMetadata::load(&file, options)
         })?;
-        check_offsets(path, &metadata)?;
+        check_extents(path, &file, metadata.metadata())?;
+        let seals = GroupSeals::open(path, &file, metadata.metadata())?;
         let reading = ArrowReaderOptions::new().with_schema(Arc::new(with_dictionaries(metadata.schema())));
         let metadata = guarded(path, || ArrowReaderMetadata::try_new(metadata.metadata().clone(), reading))?;
-        let first_rows = first_rows(path, &metadata)?;
-        Ok(ParquetFile { path: path.to_path_buf(), metadata, first_rows })
+        let first_rows = first_rows(metadata.metadata());
+        Ok(ParquetFile { path: path.to_path_buf(), metadata, seals, first_rows })
     }
+}
+
+/// Bytes of a batch, by what the file says of its columns: few rows at a time where ids are long.
+const BATCH_BYTES: i64 = 16 << 20;
+
+/// Bytes of the pages that are held at a time, one of each column. Writers make pages of about 1 MiB.
+const PAGE_BYTES: i64 = 128 << 20;
+
+impl ParquetFile {
+    /// The columns of a row group that are read.
+    fn read<'a>(&'a self, chunk: usize, columns: &'a ProjectionMask) -> impl Iterator<Item = &'a ColumnChunkMetaData> {
+        let all = self.metadata.metadata().row_group(chunk).columns().iter().enumerate();
+        all.filter(|(leaf, _)| columns.leaf_included(*leaf)).map(|(_, column)| column)
+    }
+
+    fn rows_at_a_time(&self, chunk: usize, columns: &ProjectionMask) -> usize {
+        let bytes = self.read(chunk, columns).fold(0i64, |sum, column| sum.saturating_add(column.uncompressed_size()));
+        let per_row = bytes / self.metadata.metadata().row_group(chunk).num_rows().max(1);
+        (BATCH_BYTES / per_row.max(1)).max(1) as usize
+    }
+
+    /// A page is decompressed as a whole, so huge ones are refused where the file says how many pages a column has.
+    fn check_pages(&self, chunk: usize, columns: &ProjectionMask) -> Result<()> {
+        let bytes = self.read(chunk, columns).map(page_size).fold(0i64, i64::saturating_add);
+        if bytes <= PAGE_BYTES {
+            return Ok(());
+        }
+        let (size, most) = (Memory::new(bytes as u64), Memory::new(PAGE_BYTES as u64));
+        let finding = format!(
+            "row group {} has pages of {size}, but pages are read whole, and {most} of them at most; write it with smaller pages",
+            chunk + 1
+        );
+        Err(Error::input(&self.path, finding))
+    }
+}
+
+/// The mean size of a column's pages; 0 where the file does not say how many there are.
+fn page_size(column: &ColumnChunkMetaData) -> i64 {
+    let counts =
+        column.page_encoding_stats().map(|stats| stats.iter().map(|pages| i64::from(pages.count)).sum::<i64>());
+    counts.filter(|&count| count > 0).map_or(0, |count| column.uncompressed_size() / count)
 }
 
 impl BatchSource for ParquetFile {
@@ -49,35 +96,15 @@ impl BatchSource for ParquetFile {
     fn batches(&self, chunk: usize, columns: &[usize], size: usize) -> Result<Batches<'_>> {
         // Each task opens the file itself: copies of one handle would share its place in the file.
         let file = File::open(&self.path).map_err(|e| Error::io(&self.path, e))?;
+        self.seals.check(&file, chunk)?;
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
         let columns = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
+        self.check_pages(chunk, &columns)?;
+        let size = size.min(self.rows_at_a_time(chunk, &columns));
         let builder = builder.with_row_groups(vec![chunk]).with_projection(columns).with_batch_size(size);
         let mut reader = guarded(&self.path, || builder.build())?;
         let next = move || guarded(&self.path, || Ok(reader.next().transpose()?)).transpose();
         Ok(Box::new(std::iter::from_fn(next)))
-    }
-}
-
-fn first_rows(path: &Path, metadata: &ArrowReaderMetadata) -> Result<Vec<u64>> {
-    let mut rows = 0;
-    let mut first_rows = Vec::new();
-    for group in metadata.metadata().row_groups() {
-        first_rows.push(rows);
-        rows += u64::try_from(group.num_rows()).map_err(|_| not_parquet(path, "a row group has negative rows"))?;
-    }
-    Ok(first_rows)
-}
-
-/// Columns must lie where a file can have them.
-fn check_offsets(path: &Path, metadata: &ArrowReaderMetadata) -> Result<()> {
-    let columns = metadata.metadata().row_groups().iter().flat_map(|group| group.columns());
-    let is_bad = |column: &parquet::file::metadata::ColumnChunkMetaData| {
-        let start = column.dictionary_page_offset().unwrap_or(0).min(column.data_page_offset());
-        start < 0 || column.compressed_size() < 0
-    };
-    match columns.into_iter().any(is_bad) {
-        true => Err(not_parquet(path, "a column has a negative place or length")),
-        false => Ok(()),
     }
 }
 

@@ -62,6 +62,11 @@ impl Rows {
         self.sessions.len()
     }
 
+    /// Memory of ids that are no small integers.
+    pub fn id_bytes(&self) -> usize {
+        [&self.users, &self.queries, &self.docs].map(|column| column.others.bytes()).into_iter().sum()
+    }
+
     /// Counts an event of another kind.
     pub fn count_other(&mut self, name: String) {
         if self.others.len() < MOST_NAMES || self.others.contains_key(&name) {

@@ -92,10 +92,7 @@ pub(crate) fn shown(text: &str) -> String {
     if text.is_empty() {
         return "empty".to_string();
     }
-    let short: String = text.chars().take(60).collect();
-    let dots = if short.len() < text.len() { "…" } else { "" };
-    let line: String = short.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    line + dots
+    crate::text::printable_within(text, 60)
 }
 
 /// The session of a text: an integer in its usual spelling is itself, so that text and integer columns agree; any

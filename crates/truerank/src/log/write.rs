@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::columns::Field as LogField;
 use super::model::{Block, Impression, Log};
 use crate::files::table::{FileType, ids_array, ids_field, properties};
-use crate::files::{AtomicFile, FileFormat, GroupWriter};
+use crate::files::{AtomicFile, FileFormat, GroupWriter, zstd_encoder};
 use crate::ids::Ids;
 use crate::{Error, Result};
 
@@ -185,7 +185,7 @@ impl Form {
         let ending = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
         let mut file = match ending.as_str() {
             "gz" => Compressor::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default())),
-            "zst" | "zstd" => Compressor::Zstd(zstd::Encoder::new(file, 3).map_err(failed)?),
+            "zst" | "zstd" => Compressor::Zstd(zstd_encoder(file, 3).map_err(failed)?),
             _ => Compressor::Plain(file),
         };
         let header = LogField::LOGGED.map(LogField::name).join(if delimiter == b',' { "," } else { "\t" }) + "\n";

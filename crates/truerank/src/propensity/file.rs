@@ -1,5 +1,7 @@
 //! Propensities as JSON.
 
+use std::collections::HashSet;
+use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
@@ -7,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Details, Evidence, Fit, LevelAndShape, Propensities, UserClusters};
 use crate::files::table::FileType;
-use crate::files::{AtomicFile, read_text};
+use crate::files::{AtomicFile, Beside, Limit, check_seal, read_text, seal_json};
 use crate::ids::Ids;
 use crate::{Error, Result};
 
@@ -33,6 +35,8 @@ struct Document {
     clusters: Vec<ClusterRow>,
     #[serde(default)]
     users: Vec<UserRow>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    beside: Option<Beside>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -96,23 +100,45 @@ enum UserId {
     Text(String),
 }
 
+impl fmt::Display for UserId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UserId::Integer(value) => write!(f, "{value}"),
+            UserId::Text(text) => f.write_str(text),
+        }
+    }
+}
+
 impl Propensities {
     /// Writes them as JSON, one line for each field and for each user.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let text = self.to_document().to_text().map_err(|e| Error::input(path, e.to_string()))?;
+        self.write_document(path, None)
+    }
+
+    /// Writes them as [`write`](Propensities::write) does, after another result of the same run, a file or a folder of counts:
+    /// they are not read beside one of another run.
+    pub fn write_beside(&self, path: &Path, other: &Path) -> Result<()> {
+        self.write_document(path, Some(Beside::of(other)?))
+    }
+
+    fn write_document(&self, path: &Path, beside: Option<Beside>) -> Result<()> {
+        let document = Document { beside, ..self.to_document() };
+        let text = document.to_text().map_err(|e| Error::input(path, e.to_string()))?;
         let mut file = AtomicFile::create(path)?;
-        file.write_all(text.as_bytes()).map_err(|e| Error::io(path, e))?;
+        file.write_all(&seal_json(&text)).map_err(|e| Error::io(path, e))?;
         file.commit()
     }
 
     /// Reads what [`write`](Propensities::write) wrote, or a hand-written file of the same form.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = read_text(path)?;
+        let text = read_text(path, Limit::Data)?;
+        check_seal(text.as_bytes()).map_err(|finding| Error::input(path, finding))?;
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|e| Error::input(path, format!("is not complete JSON: {e}")))?;
         FILE_TYPE.check(path, value["type"].as_str(), value["version"].as_u64())?;
         let document: Document = serde_json::from_value(value).map_err(|e| Error::input(path, e.to_string()))?;
         document.check(path)?;
+        document.beside.as_ref().map_or(Ok(()), |beside| beside.check(path))?;
         let propensities = document.into_propensities();
         propensities.check().map_err(|e| Error::input(path, e.to_string()))?;
         Ok(propensities)
@@ -148,6 +174,7 @@ impl Propensities {
                     evidence: EvidenceRow::of(&details.by_user, user, self.positions()),
                 })
                 .collect(),
+            beside: None,
         }
     }
 
@@ -233,6 +260,10 @@ impl Document {
         self.clusters.iter().try_for_each(|cluster| expect("a cluster", cluster.propensity().len()))?;
         self.harvesting.iter().try_for_each(|row| expect("harvesting", row.len()))?;
         let lengths = self.users.first().map(|row| row.evidence.lengths());
+        let mut known = HashSet::new();
+        if let Some(row) = self.users.iter().find(|row| !known.insert(row.user.to_string())) {
+            return Err(Error::input(path, format!("user '{}' has propensities twice, but needs them once", row.user)));
+        }
         for (index, row) in self.users.iter().enumerate() {
             expect(&format!("propensity of user number {}", index + 1), row.propensity.len())?;
             evidence(&format!("evidence of user number {}", index + 1), &row.evidence)?;
@@ -291,6 +322,22 @@ impl Document {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn propensities_of_another_run_than_the_log_beside_them_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, truth) = (folder.path().join("clicks.csv"), folder.path().join("clicks.propensities.json"));
+        std::fs::write(&log, "first").unwrap();
+        let propensities =
+            Propensities { method: "truth".into(), population: vec![1.0, 0.5], ..Propensities::default() };
+        propensities.write_beside(&truth, &log).unwrap();
+        Propensities::read(&truth).unwrap();
+        std::fs::write(&log, "other").unwrap();
+        let message = Propensities::read(&truth).unwrap_err().to_string();
+        assert!(message.contains("clicks.propensities.json: belongs to clicks.csv, but was written with"), "{message}");
+        std::fs::remove_file(&log).unwrap();
+        Propensities::read(&truth).unwrap();
+    }
 
     fn example() -> Propensities {
         Propensities {
@@ -362,6 +409,12 @@ mod tests {
             (
                 whole(r#""population":[1,1],"users":[{"user":1,"examination":[1,1],"clicks":[1]}]"#),
                 "evidence of user number 1 has 1 values, but positions is 2",
+            ),
+            (
+                whole(
+                    r#""population":[1,1],"users":[{"user":1,"examination":[1,1]},{"user":"1","examination":[1,0]}]"#,
+                ),
+                "user '1' has propensities twice, but needs them once",
             ),
         ];
         for (text, expected) in cases {

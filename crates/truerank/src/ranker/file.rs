@@ -13,7 +13,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::{Model, Ranker, TrainingRecord};
-use crate::files::{AtomicFile, read_bytes};
+use crate::files::{AtomicFile, Limit, check_seal, read_bytes, seal, with_blank_seal};
 use crate::network::{Architecture, Network, Scaling};
 use crate::{Error, Result};
 
@@ -49,7 +49,7 @@ impl Ranker {
 
     /// Reads a ranker that [`save`](Ranker::save) wrote.
     pub fn load(path: &Path) -> Result<Self> {
-        Ranker::decode(&read_bytes(path)?).map_err(|finding| Error::input(path, finding))
+        Ranker::decode(&read_bytes(path, Limit::Ranker)?).map_err(|finding| Error::input(path, finding))
     }
 
     /// The bytes that [`save`](Ranker::save) writes.
@@ -69,7 +69,9 @@ impl Ranker {
                 (plain_tensors(weights.len()), weights.iter().chain([bias]).copied().collect())
             }
         };
-        serialize(&names, &values, self.metadata().map_err(|e| e.to_string())?)
+        let mut bytes = serialize(&names, &values, with_blank_seal(&self.metadata().map_err(|e| e.to_string())?))?;
+        seal(&mut bytes);
+        Ok(bytes)
     }
 
     /// What kind of file this is, the form of the ranker and its record, as JSON.
@@ -93,6 +95,7 @@ impl Ranker {
         let damaged = |e| format!("is not a whole safetensors file ({e}); train or copy it again");
         let (_, header) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
         let tensors = SafeTensors::deserialize(bytes).map_err(damaged)?;
+        check_seal(bytes)?;
         let text = header.metadata().as_ref().and_then(|all| all.get(METADATA_KEY));
         let text =
             text.ok_or_else(|| format!("has no `{METADATA_KEY}` metadata, so it is not a ranker of truerank"))?;

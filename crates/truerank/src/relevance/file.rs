@@ -70,7 +70,10 @@ impl Relevance {
         let estimator = table.note("estimator").unwrap_or_else(|| UNKNOWN.to_string());
         let beta = table.note("beta").and_then(|text| text.parse().ok());
         let correction = Correction::from_notes(|key| table.note(key));
-        let by_position = split(&table.note("prior_by_position").unwrap_or_default());
+        let by_position = split(&table.note("prior_by_position").unwrap_or_default()).ok_or_else(|| {
+            let rule = "but has a value for each position, between 0 and 1; estimate relevance again";
+            Error::input(path, format!("its prior by position is damaged, {rule}"))
+        })?;
         let (mut queries, mut docs, mut weights) = (Interner::default(), Interner::default(), Vec::new());
         table.for_each(|columns| {
             let query = columns.ids("query", &mut queries)?;
@@ -143,8 +146,10 @@ fn join(values: &[f64]) -> String {
     values.iter().map(f64::to_string).collect::<Vec<_>>().join(" ")
 }
 
-fn split(text: &str) -> Vec<f64> {
-    text.split(' ').filter_map(|value| value.parse().ok()).collect()
+/// None where one of them is no share: those after it would move to other positions.
+fn split(text: &str) -> Option<Vec<f64>> {
+    let value = |text: &str| text.parse().ok().filter(|value| (0.0..=1.0).contains(value));
+    text.split(' ').filter(|text| !text.is_empty()).map(value).collect()
 }
 
 /// Ids in their natural order, and weights in that of their ids.
@@ -206,6 +211,10 @@ mod tests {
         let path = folder.path().join("r.parquet");
         relevance.write(&path).unwrap();
         assert_eq!(Relevance::read(&path).unwrap(), relevance);
+        let damaged = Relevance { by_position: vec![0.5, f64::NAN, 0.2], ..relevance };
+        damaged.write(&path).unwrap();
+        let message = Relevance::read(&path).unwrap_err().to_string();
+        assert!(message.contains("its prior by position is damaged"), "{message}");
     }
 
     #[test]

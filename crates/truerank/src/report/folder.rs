@@ -8,29 +8,49 @@ use serde::{Deserialize, Serialize};
 
 use super::Report;
 use super::check::is_stem;
-use crate::files::AtomicFile;
+use crate::files::{AtomicFile, can_be_replaced, write_folder};
 use crate::{Error, Result};
 
 /// The list of what a report wrote. It says which files are a report's, so that no others are ever removed.
 const LIST: &str = "report-files.json";
 const TYPE: &str = "truerank/report-files";
+const PAGE: &str = "report.html";
+
+/// Lists of earlier versions do not say it.
+fn yes() -> bool {
+    true
+}
 
 #[derive(Serialize, Deserialize)]
 struct List {
     r#type: String,
     version: u32,
+    /// Whether all of them are of one report: false while they are replaced, and after a run that was killed then.
+    #[serde(default = "yes")]
+    finished: bool,
     files: BTreeSet<String>,
 }
 
 /// Writes the report; see [`Report::write`].
+///
+/// A folder that holds nothing but a report is replaced whole. Beside other things, the files are replaced one after the other,
+/// and the list says meanwhile that they are not all of one report.
 pub fn write(report: &Report, folder: &Path) -> Result<()> {
     let files = contents(report)?;
+    check_page(folder)?;
+    match is_replaceable(folder) {
+        true => write_folder(folder, |_| true, |folder| write_into(folder, &files)),
+        false => write_into(folder, &files),
+    }
+}
+
+fn write_into(folder: &Path, files: &[(String, String)]) -> Result<()> {
     let names: BTreeSet<String> = files.iter().map(|(name, _)| name.clone()).collect();
     let earlier = earlier_files(folder);
     make_folder(folder)?;
     // Whenever a run is killed, the list names all that is there.
-    write_list(folder, earlier.union(&names).cloned().collect())?;
-    for (name, content) in &files {
+    write_list(folder, earlier.union(&names).cloned().collect(), false)?;
+    for (name, content) in files {
         let path = folder.join(name);
         make_folder(path.parent().unwrap_or(folder))?;
         write_file(&path, content)?;
@@ -38,7 +58,43 @@ pub fn write(report: &Report, folder: &Path) -> Result<()> {
     for name in earlier.difference(&names) {
         remove(&folder.join(name))?;
     }
-    write_list(folder, names)
+    write_list(folder, names, true)
+}
+
+/// Whether a folder can be replaced whole: it is new, or there is nothing in it but a report, and nobody works in it.
+fn is_replaceable(folder: &Path) -> bool {
+    if make_folder_of(folder).is_err() || !can_be_replaced(folder) {
+        return false;
+    }
+    let names = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names.into_iter().all(|name| is_report_file(&name.to_string_lossy())) && foreign_file(folder).is_none()
+}
+
+/// Whether a report has a file or folder of this name.
+pub(crate) fn is_report_file(name: &str) -> bool {
+    [PAGE, LIST, "tables", "figures"].contains(&name)
+}
+
+/// A file in the places of a report that no report wrote, if there is one.
+pub(crate) fn foreign_file(folder: &Path) -> Option<String> {
+    if check_page(folder).is_err() {
+        return Some(PAGE.to_string());
+    }
+    let known = earlier_files(folder);
+    let of = |inner: &'static str| {
+        let entries = std::fs::read_dir(folder.join(inner)).into_iter().flatten().flatten();
+        entries.map(move |entry| format!("{inner}/{}", entry.file_name().to_string_lossy()))
+    };
+    of("tables").chain(of("figures")).find(|name| !known.contains(name))
+}
+
+/// A page without the list of a report beside it is someone else's.
+fn check_page(folder: &Path) -> Result<()> {
+    let page = folder.join(PAGE);
+    match page.exists() && read_list(folder).is_none() {
+        true => Err(Error::input(&page, "is there already and is no report of truerank; choose another folder")),
+        false => Ok(()),
+    }
 }
 
 /// Names with contents, the page last: it is there when all that belongs to it is.
@@ -50,15 +106,19 @@ fn contents(report: &Report) -> Result<Vec<(String, String)>> {
         files.push((format!("tables/{}.tex", table.name), table.latex()));
     }
     files.extend(report.figures().into_iter().map(|figure| (format!("figures/{}.svg", figure.name), figure.svg())));
-    files.push(("report.html".to_string(), page));
+    files.push((PAGE.to_string(), page));
     Ok(files)
 }
 
-/// What the list of an earlier report names; nothing where there is none or it is not one.
+/// The list of an earlier report, if there is one.
+fn read_list(folder: &Path) -> Option<List> {
+    let text = std::fs::read_to_string(folder.join(LIST)).ok()?;
+    serde_json::from_str(&text).ok().filter(|list: &List| list.r#type == TYPE)
+}
+
+/// What the list of an earlier report names; nothing where there is none.
 fn earlier_files(folder: &Path) -> BTreeSet<String> {
-    let text = std::fs::read_to_string(folder.join(LIST)).unwrap_or_default();
-    let list: Option<List> = serde_json::from_str(&text).ok().filter(|list: &List| list.r#type == TYPE);
-    list.map(|list| list.files.into_iter().filter(|name| is_ours(name)).collect()).unwrap_or_default()
+    read_list(folder).map(|list| list.files.into_iter().filter(|name| is_ours(name)).collect()).unwrap_or_default()
 }
 
 /// Whether a report could have written a file of this name: a list that was tampered with leads nowhere else.
@@ -68,8 +128,8 @@ fn is_ours(name: &str) -> bool {
     stems.into_iter().flatten().any(is_stem)
 }
 
-fn write_list(folder: &Path, files: BTreeSet<String>) -> Result<()> {
-    let list = List { r#type: TYPE.to_string(), version: 1, files };
+fn write_list(folder: &Path, files: BTreeSet<String>, finished: bool) -> Result<()> {
+    let list = List { r#type: TYPE.to_string(), version: 1, finished, files };
     let text = serde_json::to_string_pretty(&list).expect("names are plain data");
     write_file(&folder.join(LIST), &(text + "\n"))
 }
@@ -78,6 +138,14 @@ fn write_file(path: &Path, content: &str) -> Result<()> {
     let mut file = AtomicFile::create(path)?;
     file.write_all(content.as_bytes()).map_err(|e| Error::io(path, e))?;
     file.commit()
+}
+
+/// Makes the folder that `path` is to stand in.
+fn make_folder_of(path: &Path) -> Result<()> {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => make_folder(parent),
+        _ => Ok(()),
+    }
 }
 
 fn make_folder(folder: &Path) -> Result<()> {
@@ -154,9 +222,19 @@ mod tests {
         std::fs::write(folder.path().join("thesis.svg"), "years").unwrap();
         std::fs::write(target.join("notes.csv"), "mine").unwrap();
         let files = ["../thesis.svg", "figures/../../thesis.svg", "notes.csv", "/etc/passwd"].map(String::from);
-        write_list(&target, files.into_iter().collect()).unwrap();
+        write_list(&target, files.into_iter().collect(), true).unwrap();
         report(&[], &[]).write(&target).unwrap();
         assert_eq!(names(folder.path()), ["out/notes.csv", "out/report-files.json", "out/report.html", "thesis.svg"]);
+    }
+
+    #[test]
+    fn a_page_of_someone_else_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(PAGE), "mine").unwrap();
+        let message = report(&["a"], &[]).write(folder.path()).unwrap_err().to_string();
+        assert!(message.ends_with("report.html: is there already and is no report of truerank; choose another folder"));
+        assert_eq!(names(folder.path()), [PAGE]);
+        assert_eq!(foreign_file(folder.path()).as_deref(), Some(PAGE));
     }
 
     #[test]

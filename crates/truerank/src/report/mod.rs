@@ -35,6 +35,7 @@ mod text;
 use std::path::Path;
 
 pub use figure::{Axis, Chart, Dot, Dots, Figure, HeatMap, Lines, Point, Series, Stacked, Style};
+pub(crate) use folder::{foreign_file, is_report_file};
 pub use format::Format;
 pub use plain::{TextTable, wrap};
 pub use table::{Best, Cell, Column, Mark, Row, Source, Table};
@@ -139,8 +140,8 @@ impl Report {
     }
 
     /// Writes `report.html`, `figures/NAME.svg`, `tables/NAME.csv` and `tables/NAME.tex` into `folder`, which is made
-    /// where it is missing. Tables and figures of an earlier report that this one no longer has are removed; which
-    /// those are stands in `report-files.json`.
+    /// where it is missing. A folder that holds nothing but an earlier report is replaced whole; beside other things, tables and
+    /// figures that this report no longer has are removed. Which files are a report's stands in `report-files.json`.
     pub fn write(&self, folder: &Path) -> Result<()> {
         folder::write(self, folder)
     }

@@ -1,5 +1,7 @@
 //! Tables and paragraphs as plain text, for terminals.
 
+use crate::text::{MOST_IN_CELL, printable, printable_within};
+
 /// A table of text: the first column to the left, the others to the right.
 #[derive(Debug, Clone, Default)]
 pub struct TextTable {
@@ -16,9 +18,9 @@ impl TextTable {
         table
     }
 
-    /// Appends a row.
+    /// Appends a row; its texts may hold anything.
     pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
-        self.rows.push(cells.into_iter().map(Into::into).collect());
+        self.rows.push(cells.into_iter().map(|cell| printable_within(&cell.into(), MOST_IN_CELL)).collect());
     }
 
     /// Draws a line below the rows so far.
@@ -58,13 +60,13 @@ fn length(cell: &str) -> usize {
 /// A paragraph in lines of at most 100 characters, indented by two spaces, later lines by four.
 pub fn wrap(text: &str) -> String {
     let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
+    for word in text.split_whitespace().map(printable) {
         let line = lines.last_mut().expect("there is a first line");
-        if !line.is_empty() && length(line) + 1 + length(word) > WIDTH - 4 {
+        if !line.is_empty() && length(line) + 1 + length(&word) > WIDTH - 4 {
             lines.push(word.to_string());
         } else {
             line.push_str(if line.is_empty() { "" } else { " " });
-            line.push_str(word);
+            line.push_str(&word);
         }
     }
     format!("  {}\n", lines.join("\n    "))
@@ -90,5 +92,16 @@ mod tests {
         let text = wrap(&"word ".repeat(30));
         assert_eq!(text, format!("  {}\n    {}\n", ["word"; 19].join(" "), ["word"; 11].join(" ")));
         assert_eq!(wrap("one"), "  one\n");
+    }
+
+    #[test]
+    fn foreign_texts_steer_no_terminal() {
+        let mut table = TextTable::new(["user"]);
+        table.row(["a\n\u{1b}[2J"]);
+        table.row(["x".repeat(9999)]);
+        let text = table.render() + &wrap("a\u{2028}\u{202e}b");
+        assert!(text.starts_with("  user\n") && text.contains("  a\\n\\u{1b}[2J\n"));
+        assert!(text.ends_with("  a \\u{202e}b\n"));
+        assert!(text.lines().all(|line| line.chars().count() <= MOST_IN_CELL + 2));
     }
 }

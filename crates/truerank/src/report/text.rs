@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::plain::{TextTable, wrap};
 use super::{Answer, Block, Cell, Column, Format, Mark, Report, Row, Section, Source, Table, Verdict};
+use crate::text::printable;
 
 impl Report {
     /// What the page says at its top, then the answers and tables of each section; what is folded away stays away.
@@ -21,11 +22,11 @@ impl Report {
 }
 
 fn section_text(section: &Section) -> String {
-    let mut text = format!("{}\n", section.title);
+    let mut text = format!("{}\n", printable(&section.title));
     section.answers.iter().for_each(|answer| text += &wrap(&answer_text(answer)));
     for block in &section.blocks {
         if let Block::Table(table) = block {
-            text += &format!("\n  {}\n\n{}", table.caption, table_text(table));
+            text += &format!("\n  {}\n\n{}", printable(&table.caption), table_text(table));
             table.notes.iter().for_each(|note| text += &wrap(note));
         }
     }

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::chunk::{Chunk, Run, line_of_row};
 use super::line::Finding;
 use crate::error::Place;
-use crate::files::read_text;
+use crate::files::{Limit, read_text};
 use crate::ids::{Ids, Texts};
 use crate::{Error, Result};
 
@@ -162,7 +162,7 @@ fn read_query_file(path: &Path, rows: usize) -> Result<Vec<usize>> {
     };
     let mut ends = Vec::new();
     let mut end: usize = 0;
-    for (line, text) in (1..).zip(read_text(file)?.lines()) {
+    for (line, text) in (1..).zip(read_text(file, Limit::Data)?.lines()) {
         if text.trim().is_empty() {
             continue;
         }

@@ -214,11 +214,9 @@ pub fn doc_of_comment(comment: &str) -> Option<&str> {
 
 /// A field as a message shows it: readable, and short.
 pub fn shown(field: &[u8]) -> String {
-    let text = String::from_utf8_lossy(field);
-    match text.char_indices().nth(40) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.into_owned(),
-    }
+    // A field may be a whole file; more than this is not looked at.
+    let start = &field[..field.len().min(1 << 10)];
+    crate::text::printable_within(&String::from_utf8_lossy(start), 40)
 }
 
 #[cfg(test)]

@@ -14,7 +14,8 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use super::{Dataset, DatasetBuilder, ReadOptions};
-use crate::files::read_bytes;
+use crate::files::{Limit, read_bytes};
+use crate::memory::ask;
 use crate::{Error, Result};
 
 use chunk::parse_chunks;
@@ -60,7 +61,7 @@ pub(super) fn load(path: &Path, options: &ReadOptions) -> Result<(Dataset, bool)
 
 fn load_in_chunks(path: &Path, options: &ReadOptions, chunk_bytes: usize) -> Result<(Dataset, bool)> {
     options.check()?;
-    let bytes = read_bytes(path)?;
+    let bytes = read_bytes(path, Limit::Data)?;
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let chunks = parse_chunks(text, options, chunk_bytes);
     let layout = lay_out(path, text, &chunks)?;
@@ -107,7 +108,7 @@ fn scatter(piece: &SparseRows, target: &mut [f32], width: usize) {
 /// A matrix of zeros, or an error where the memory does not hold it.
 pub(super) fn zeros(path: &Path, rows: usize, width: usize) -> Result<Vec<f32>> {
     // Asking first, because a failed allocation would end the program; zeroed memory comes lazily from the system.
-    let values = rows.checked_mul(width).filter(|&values| Vec::<f32>::new().try_reserve_exact(values).is_ok());
+    let values = rows.checked_mul(width).filter(|&values| ask(|| Vec::<f32>::new().try_reserve_exact(values).is_ok()));
     match values {
         Some(values) => Ok(vec![0.0; values]),
         None => {

@@ -7,7 +7,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use crate::data::Dataset;
-use crate::files::AtomicFile;
+use crate::files::{AtomicFile, zstd_encoder};
 use crate::ids::Ids;
 use crate::{Error, Result};
 
@@ -25,7 +25,7 @@ pub fn write_svmlight(data: &Dataset, path: &Path) -> Result<()> {
         write_queries(data, grades, &mut encoder).map_err(|e| Error::io(path, e))?;
         file = encoder.finish().map_err(|e| Error::io(path, e))?;
     } else if name.ends_with(".zst") || name.ends_with(".zstd") {
-        let mut encoder = zstd::Encoder::new(file, 3).map_err(|e| Error::io(path, e))?;
+        let mut encoder = zstd_encoder(file, 3).map_err(|e| Error::io(path, e))?;
         write_queries(data, grades, &mut encoder).map_err(|e| Error::io(path, e))?;
         file = encoder.finish().map_err(|e| Error::io(path, e))?;
     } else {

@@ -24,6 +24,8 @@ use value::BatchRow;
 
 /// Rows handed over at a time: bounds the memory of a large chunk.
 pub(super) const ROWS: usize = 1 << 18;
+/// Fewer where their ids take so many bytes: each thread has a piece in memory.
+const BYTES: usize = 8 << 20;
 const BATCH: usize = 1 << 15;
 /// So many of the first rows show what lists hold.
 const SAMPLE: usize = 1000;
@@ -107,7 +109,7 @@ impl BatchLog {
                 return Ok(bad);
             }
             row += batch.num_rows() as u64;
-            if builder.len() >= ROWS {
+            if builder.len() >= ROWS || builder.rows().id_bytes() >= BYTES {
                 take(builder.take());
             }
         }

@@ -5,7 +5,7 @@ mod record;
 use std::path::{Path, PathBuf};
 
 use super::bad_rows::{BadKind, BadRow, Fault};
-use super::blocks::{Block, Blocks, Cut, Lines, MAX_RECORD, damage, is_text};
+use super::blocks::{After, Block, Blocks, Cut, Lines, MAX_RECORD, damage, is_text};
 use super::build::RowBuilder;
 use super::layout::Layout;
 use super::options::{Header, ReadOptions};
@@ -136,7 +136,7 @@ impl TextForm for DelimitedForm {
 
     fn cut(&self) -> Cut {
         let delimiter = self.delimiter;
-        Box::new(move |bytes| records_end(bytes, delimiter))
+        Box::new(move |bytes, _| (records_end(bytes, delimiter), After::Record))
     }
 
     fn parse(&self, block: &Block) -> Parsed {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Place;
 use crate::log::bad_rows::{BadKind, BadRow, Fault};
-use crate::log::blocks::{Block, Blocks, Cut, Lines, damage, lines_end};
+use crate::log::blocks::{Block, Blocks, Cut, Lines, cut_at_lines, damage};
 use crate::log::build::RowBuilder;
 use crate::log::layout::Layout;
 use crate::log::missing::refuse_header;
@@ -97,7 +97,7 @@ impl TextForm for YandexForm {
     }
 
     fn cut(&self) -> Cut {
-        Box::new(lines_end)
+        cut_at_lines()
     }
 
     fn parse(&self, block: &Block) -> Parsed {

@@ -1,5 +1,6 @@
 //! Reads JSON logs: an object per line, or one array of objects, to rows.
 
+mod array;
 mod value;
 
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 use memchr::memchr;
 
 use super::bad_rows::{BadKind, BadRow, Fault};
-use super::blocks::{Block, Blocks, Cut, Lines, damage, is_text, lines_end};
+use super::blocks::{After, Block, Blocks, Cut, Lines, cut_at_lines, damage, is_text, lines_end};
 use super::build::RowBuilder;
 use super::layout::Layout;
 use super::missing::refuse_header;
@@ -17,6 +18,7 @@ use super::record::{Record, Value};
 use super::text::{Parsed, TextForm, bad_rows_of};
 use crate::error::Place;
 use crate::{Error, Result};
+use array::{Piece, Pieces, elements_end};
 pub(super) use value::parse_list;
 use value::{read_keys, read_object};
 
@@ -64,18 +66,20 @@ impl JsonForm {
         notes: &mut Vec<String>,
     ) -> Result<Option<Self>> {
         refuse_header(path, options, "JSON")?;
-        if blocks.head(3)?.starts_with("\u{feff}".as_bytes()) {
-            blocks.skip(3);
-        }
+        let Some(is_array) = skip_opening(blocks)? else {
+            return blocks.damage().map_or(Ok(None), |finding| Err(Error::input(path, finding)));
+        };
         let length = blocks.head(0)?.len();
         let is_end = blocks.is_end();
         let head = blocks.head(length)?;
-        let Some(first) = head.iter().find(|byte| !byte.is_ascii_whitespace()) else {
-            return blocks.damage().map_or(Ok(None), |finding| Err(Error::input(path, finding)));
+        // Up to here the records are whole.
+        let end = match is_end {
+            true => head.len(),
+            false if is_array => elements_end(head, After::Start).0,
+            false => lines_end(head),
         };
-        let is_array = *first == b'[';
-        let whole = if is_end { head } else { &head[..records_end(head, is_array)] };
-        let texts = pieces(whole, is_array).filter_map(|(start, end)| std::str::from_utf8(&whole[start..end]).ok());
+        let texts = pieces(&head[..end], After::Start, false, is_array).filter(|piece| piece.finding.is_none());
+        let texts = texts.filter_map(|piece| std::str::from_utf8(&head[piece.start..piece.end]).ok());
         let sample: Vec<&str> = texts.take(SAMPLE).collect();
         let (names, layout) = find_columns(path, &sample, options, notes)?;
         let (stops, places) = (!options.skips(), options.places);
@@ -108,8 +112,7 @@ impl TextForm for JsonForm {
     }
 
     fn cut(&self) -> Cut {
-        let is_array = self.is_array;
-        Box::new(move |bytes| records_end(bytes, is_array))
+        if self.is_array { Box::new(elements_end) } else { cut_at_lines() }
     }
 
     fn parse(&self, block: &Block) -> Parsed {
@@ -118,9 +121,13 @@ impl TextForm for JsonForm {
         let mut builder = RowBuilder::new(&self.layout, self.places);
         let mut bad = Vec::new();
         let mut lines = Lines::new(block);
-        for (start, end) in pieces(bytes, self.is_array) {
+        for Piece { start, end, finding } in pieces(bytes, block.after, block.is_last, self.is_array) {
             let line = if self.places { lines.line(start) } else { 0 };
-            if let Err(fault) = self.push(&bytes[start..end], is_text, line, &mut builder) {
+            let outcome = match finding {
+                Some(finding) => Err(Fault::new(BadKind::Json, finding)),
+                None => self.push(&bytes[start..end], is_text, line, &mut builder),
+            };
+            if let Err(fault) = outcome {
                 let place = Place::line(&self.path, lines.line(start));
                 bad.push(BadRow { place, fault, raw: String::from_utf8_lossy(&bytes[start..end]).into_owned() });
                 if self.stops {
@@ -130,6 +137,28 @@ impl TextForm for JsonForm {
         }
         bad_rows_of(&self.path, block, &mut bad);
         Parsed { rows: builder.into_rows(), bad }
+    }
+}
+
+/// Leaves out what stands before the first record, and says whether the file is one array; none where nothing is left.
+///
+/// The bracket that opens the array is left out too: a later block may well start with one, of a record in it.
+fn skip_opening(blocks: &mut Blocks) -> Result<Option<bool>> {
+    if blocks.head(3)?.starts_with("\u{feff}".as_bytes()) {
+        blocks.skip(3);
+    }
+    loop {
+        let head = blocks.head(1)?;
+        let (length, first) = (head.len(), head.iter().position(|byte| !byte.is_ascii_whitespace()));
+        match first {
+            Some(at) => {
+                let is_array = head[at] == b'[';
+                blocks.skip(at + usize::from(is_array));
+                return Ok(Some(is_array));
+            }
+            None if length == 0 => return Ok(None),
+            None => blocks.skip(length),
+        }
     }
 }
 
@@ -172,17 +201,12 @@ fn column_names(objects: &[&str]) -> Vec<String> {
     names
 }
 
-fn records_end(bytes: &[u8], is_array: bool) -> usize {
-    if !is_array {
-        return lines_end(bytes);
+/// The records of a block, and what is wrong between them.
+fn pieces(bytes: &[u8], after: After, is_last: bool, is_array: bool) -> Box<dyn Iterator<Item = Piece> + '_> {
+    match is_array {
+        true => Box::new(Pieces::new(bytes, after, is_last)),
+        false => Box::new(lines(bytes).map(|(start, end)| Piece { start, end, finding: None })),
     }
-    // Whether the last element is whole is seen by what follows it.
-    elements(bytes).map(|(_, end)| end).filter(|&end| end < bytes.len()).last().unwrap_or(0)
-}
-
-/// Where the records of a block start and end.
-fn pieces(bytes: &[u8], is_array: bool) -> Box<dyn Iterator<Item = (usize, usize)> + '_> {
-    if is_array { Box::new(elements(bytes)) } else { Box::new(lines(bytes)) }
 }
 
 /// The lines that are not blank.
@@ -201,130 +225,5 @@ fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// The elements of an array, or of a part of one; its brackets and commas lie between them.
-fn elements(bytes: &[u8]) -> impl Iterator<Item = (usize, usize)> {
-    let mut next = 0;
-    let mut is_first = true;
-    std::iter::from_fn(move || {
-        let is_between = |byte: u8| byte.is_ascii_whitespace() || byte == b',' || byte == b']';
-        loop {
-            next += bytes[next..].iter().position(|&byte| !is_between(byte))?;
-            // Only the bracket that opens the whole.
-            if !(is_first && bytes[next] == b'[') {
-                break;
-            }
-            is_first = false;
-            next += 1;
-        }
-        is_first = false;
-        let start = next;
-        next = element_end(bytes, start);
-        Some((start, next))
-    })
-}
-
-/// Where the value at `start` ends: at its closing bracket, or before the next comma.
-fn element_end(bytes: &[u8], start: usize) -> usize {
-    let mut depth = 0usize;
-    let mut at = start;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'"' => at = string_end(bytes, at),
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' if depth <= 1 => return at + usize::from(depth == 1),
-            b'}' | b']' => depth -= 1,
-            b',' if depth == 0 => return at,
-            _ => {}
-        }
-        at += 1;
-    }
-    bytes.len()
-}
-
-/// Where the quote stands that closes the one at `quote`.
-fn string_end(bytes: &[u8], quote: usize) -> usize {
-    let mut at = quote + 1;
-    while let Some(found) = memchr::memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
-        if bytes[at + found] == b'"' {
-            return at + found;
-        }
-        at += found + 2;
-    }
-    bytes.len()
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::log::OnBadRow;
-    use crate::log::blocks::BLOCK;
-    use crate::log::input::Input;
-    use crate::log::rows::Rows;
-
-    fn read(content: &str, size: usize, on_bad_row: OnBadRow) -> Result<(Rows, Vec<String>)> {
-        let path = Path::new("c.jsonl");
-        let mut blocks = Blocks::new(path, Input::over(path, std::io::Cursor::new(content.as_bytes().to_vec()))?, size);
-        let options = ReadOptions::new().on_bad_row(on_bad_row);
-        // The columns are found in a block of the usual size.
-        let mut head = Blocks::new(path, Input::over(path, std::io::Cursor::new(content.as_bytes().to_vec()))?, BLOCK);
-        let form = JsonForm::open(path, &mut head, &options, &mut Vec::new())?.unwrap();
-        let (mut rows, mut bad) = (Rows::default(), Vec::new());
-        while let Some(block) = blocks.next(&form.cut())? {
-            let parsed = form.parse(&block);
-            rows.positions.extend(parsed.rows.positions);
-            rows.clicks.extend(parsed.rows.clicks);
-            rows.sessions.extend(parsed.rows.sessions);
-            bad.extend(parsed.bad.into_iter().map(|bad| bad.error().to_string()));
-        }
-        Ok((rows, bad))
-    }
-
-    fn object(session: u32, rest: &str) -> String {
-        format!(r#"{{"session":{session},"user":"u{{\"]","query":"q","doc":7,{rest}}}"#)
-    }
-
-    #[test]
-    fn lines_and_arrays_are_read_in_blocks_of_any_size() {
-        let rows = [object(1, r#""position":1,"click":true"#), object(2, r#""click":0,"x":[{"}":1}],"position":2.0"#)];
-        let forms = [
-            rows.join("\n"),
-            format!("\r\n{}\r\n", rows.join("\r\n")),
-            format!("[{}]", rows.join(",\n")),
-            format!("\n[\n {}\n]\n", rows.join(" , ")),
-        ];
-        for content in forms {
-            for size in [1, 7, 50, 1000] {
-                let (rows, bad) = read(&content, size, OnBadRow::Error).unwrap();
-                assert_eq!((rows.sessions, rows.positions, rows.clicks), (vec![1, 2], vec![1, 2], vec![true, false]));
-                assert!(bad.is_empty(), "{bad:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn objects_that_cannot_be_read_are_named_and_left_out() {
-        let good = object(1, r#""position":1,"click":1"#);
-        let bad = [
-            ("17", "is 17, but a record is a JSON object"),
-            ("{\"session\":1", "is not whole JSON"),
-            (r#"{"user":"a","user":"b"}"#, "has two values of 'user', but keys must differ"),
-            (
-                &object(2, r#""position":1,"click":1"#).replace("7", "7.5"),
-                "doc is 7.5, but an id is text or a whole number",
-            ),
-            (&object(2, r#""position":1,"click":1"#).replace("7", "{}"), "doc is an object, but"),
-            (&object(2, r#""position":1,"click":null"#), "click is missing, but every impression needs one"),
-            (&object(2, r#""position":1"#), "click is missing"),
-        ];
-        for (line, finding) in bad {
-            let (rows, bad) = read(&format!("{good}\n{line}\n{good}\n"), 20, OnBadRow::Skip).unwrap();
-            assert_eq!((rows.sessions.len(), bad.len()), (2, 1), "{line}: {bad:?}");
-            assert!(bad[0].starts_with("c.jsonl:2: ") && bad[0].contains(finding), "{bad:?}");
-        }
-    }
-
-    #[test]
-    fn files_without_objects_are_refused() {
-        assert!(read("17\n", 9, OnBadRow::Skip).err().unwrap().to_string().contains("holds no JSON object"));
-    }
-}
+mod tests;

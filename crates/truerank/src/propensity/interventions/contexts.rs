@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::Contexts;
 use crate::error::Place;
-use crate::files::{FileFormat, read_text};
+use crate::files::{FileFormat, Limit, read_text};
 use crate::ids::Ids;
 use crate::{Error, Result};
 
@@ -14,7 +14,7 @@ impl Contexts {
     ///
     /// Fields are taken as they stand, without quotes.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = read_text(path)?;
+        let text = read_text(path, Limit::Data)?;
         let delimiter = if FileFormat::of(path) == FileFormat::Tsv { '\t' } else { ',' };
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let wrong = |line: usize, finding: String| Place::line(path, line as u64 + 1).error(finding);

@@ -14,7 +14,10 @@ struct Field<'a> {
 }
 
 impl Table {
-    /// The table as CSV with a header, for programs.
+    /// The table as CSV with a header, for programs and spreadsheets.
+    ///
+    /// A spreadsheet would run a text such as `=cmd|…` as a formula: words that start like one get an apostrophe before
+    /// them, by which spreadsheets know text. Numbers stay as they are.
     ///
     /// Half widths (`NAME half width`), marks (`NAME mark`: `better` or `worse`) and verdicts (`NAME verdict`) have
     /// columns of their own where a column has any; verdicts have the column's own name where it has nothing else.
@@ -80,7 +83,15 @@ fn verdict(cell: &Cell) -> String {
 }
 
 fn line(fields: impl Iterator<Item = String>) -> String {
-    fields.map(|field| quoted(&field)).collect::<Vec<_>>().join(",") + "\n"
+    fields.map(|field| quoted(&guarded(field))).collect::<Vec<_>>().join(",") + "\n"
+}
+
+/// What starts a formula in one spreadsheet or another, in its usual and its full width.
+const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+
+/// A field that no spreadsheet takes for a formula.
+fn guarded(field: String) -> String {
+    if field.starts_with(FORMULA) && field.parse::<f64>().is_err() { format!("'{field}") } else { field }
 }
 
 fn quoted(field: &str) -> String {
@@ -112,6 +123,29 @@ user-aware,0.7056123456789,0.0012,better,0.0004,0.705,yes,holds
         let rows = vec![Row::new("a", vec![Cell::default().verdict(Verdict::Open)]), Row::new("b", Vec::new())];
         let table = Table { label: "claim".into(), columns, rows, ..Table::default() };
         assert_eq!(table.csv(), "claim,verdict\na,open\nb,\n");
+    }
+
+    #[test]
+    fn no_text_is_a_formula() {
+        let rows = ["=cmd|' /C calc'!A0", "+a", "-b", "@c", "\td", "\re", "＝f", "a=b", "'=g", "-5", "+1e3"];
+        let rows = rows.map(|label| Row::new(label, vec![Cell::value(-0.5)])).to_vec();
+        let columns = vec![Column::new("=x", Format::Number)];
+        let csv = Table { label: "user".into(), columns, rows, ..Table::default() }.csv();
+        let expected = "\
+user,'=x
+'=cmd|' /C calc'!A0,-0.5
+'+a,-0.5
+'-b,-0.5
+'@c,-0.5
+'\td,-0.5
+\"'\re\",-0.5
+'＝f,-0.5
+a=b,-0.5
+'=g,-0.5
+-5,-0.5
++1e3,-0.5
+";
+        assert_eq!(csv, expected);
     }
 
     #[test]
