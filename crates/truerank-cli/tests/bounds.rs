@@ -76,6 +76,7 @@ fn a_bomb_is_refused_as_any_input_before_it_is_held() {
         ("relevance counts --propensities bomb.json -o o.parquet", "bomb.json", data),
         ("relevance damaged --propensities clicks.propensities.json -o o.parquet", "damaged/meta.json", small),
         ("experiment --config bomb.toml -o o", "bomb.toml", small),
+        ("train ultra -o o.st", "ultra/settings.json", small),
         ("convert bomb.txt -o o.parquet", "bomb.txt", data),
         ("convert q.train -o o.parquet", "q.train.query", data),
         ("propensity counts --method cpbm --user-features bomb.csv -o o.json", "bomb.csv", data),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Report;
 use super::check::is_stem;
-use crate::files::{AtomicFile, can_be_replaced, write_folder};
+use crate::files::{AtomicFile, Limit, can_be_replaced, read_text, write_folder};
 use crate::{Error, Result};
 
 /// The list of what a report wrote. It says which files are a report's, so that no others are ever removed.
@@ -112,7 +112,7 @@ fn contents(report: &Report) -> Result<Vec<(String, String)>> {
 
 /// The list of an earlier report, if there is one.
 fn read_list(folder: &Path) -> Option<List> {
-    let text = std::fs::read_to_string(folder.join(LIST)).ok()?;
+    let text = read_text(&folder.join(LIST), Limit::Description).ok()?;
     serde_json::from_str(&text).ok().filter(|list: &List| list.r#type == TYPE)
 }
 
