@@ -467,6 +467,10 @@ fn damaged_counts_are_refused() {
     counts.write(&target).unwrap();
     let meta = target.join("meta.json");
     let text = std::fs::read_to_string(&meta).unwrap();
+    std::fs::write(&meta, text.replace("\"clicks\": ", "\"clicks\": 1")).unwrap();
+    assert!(Counts::read(&target).unwrap_err().to_string().contains("meta.json: was damaged or changed"));
+    // As if edited by hand, with the seal taken out.
+    let text = text.split_once(",\n  \"truerank.seal\"").unwrap().0.to_string() + "\n}\n";
     std::fs::write(&meta, text.replace("\"version\": 1", "\"version\": 2")).unwrap();
     assert!(Counts::read(&target).unwrap_err().to_string().contains("has version 2"));
     std::fs::write(&meta, text.replace("\"clicks\": ", "\"clicks\": 1")).unwrap();

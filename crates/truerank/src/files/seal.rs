@@ -133,10 +133,10 @@ impl GroupSeals {
         let failed = |e| Error::io(path, e);
         let groups = metadata.row_groups();
         let seals = GroupSeals { path: path.to_path_buf(), ranges: ranges(groups).collect(), digits: None };
-        if is_of_others(metadata.file_metadata().created_by()) {
+        let footer = Footer::read(file).map_err(failed)?;
+        if is_of_others(&footer.bytes, metadata.file_metadata().created_by()) {
             return Ok(seals);
         }
-        let footer = Footer::read(file).map_err(failed)?;
         let at = match find(&footer.bytes) {
             Found::Nothing => return Ok(seals),
             Found::Broken => return Err(damaged_table(path)),
@@ -165,11 +165,12 @@ impl GroupSeals {
 }
 
 /// Whether another program wrote the file: some carry over the metadata, and with them the seal, of what they have changed.
-/// One letter may be damaged.
-fn is_of_others(writer: Option<&str>) -> bool {
+/// Neither a damaged letter of our name nor a damaged length makes it another's.
+fn is_of_others(footer: &[u8], writer: Option<&str>) -> bool {
     const OURS: &str = "parquet-rs";
     let differences = |writer: &str| OURS.bytes().zip(writer.bytes()).filter(|(ours, other)| ours != other).count();
-    writer.is_some_and(|writer| writer.len() < OURS.len() || differences(writer) > 1)
+    let is_other = writer.is_some_and(|writer| writer.len() < OURS.len() || differences(writer) > 1);
+    is_other && memmem::find(footer, OURS.as_bytes()).is_none()
 }
 
 fn damaged_table(path: &Path) -> Error {

@@ -201,8 +201,14 @@ impl Force {
 
     /// Ends the program where a case does not end by itself.
     fn watch(&self) {
-        while self.workers.iter().any(|now| now.since.load(Ordering::Relaxed) != u64::MAX) {
+        for tick in 1.. {
+            if self.workers.iter().all(|now| now.since.load(Ordering::Relaxed) == u64::MAX) {
+                break;
+            }
             std::thread::sleep(Duration::from_millis(100));
+            if tick % 600 == 0 {
+                println!("at case {} of {}", self.next.load(Ordering::Relaxed).min(self.end), self.end);
+            }
             for now in &self.workers {
                 let (since, bytes) = (now.since.load(Ordering::Relaxed), now.bytes.load(Ordering::Relaxed));
                 let elapsed = (self.begin.elapsed().as_millis() as u64).saturating_sub(since);
