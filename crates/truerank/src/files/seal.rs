@@ -229,14 +229,15 @@ impl Footer {
 }
 
 fn fingerprint_of(file: &File, range: Range<u64>) -> std::io::Result<String> {
-    const PIECE: u64 = 1 << 20;
+    // Small enough to stay in the processor's cache between reading and adding.
+    const PIECE: u64 = 1 << 18;
     let mut fingerprint = Fingerprint::default();
     let mut room = vec![0; range.end.saturating_sub(range.start).min(PIECE) as usize];
     let mut start = range.start;
     while start < range.end {
         let piece = &mut room[..(range.end - start).min(PIECE) as usize];
         read_at(file, piece, start)?;
-        fingerprint.add_bytes(piece);
+        fingerprint.add_long(piece);
         start += piece.len() as u64;
     }
     Ok(fingerprint.digits())
