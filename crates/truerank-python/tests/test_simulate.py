@@ -33,12 +33,14 @@ OPTIONS = {
 def test_logs_are_those_of_the_command_line(name, folder, command, tmp_path):
     options, arguments = OPTIONS[name]
     simulation = truerank.simulate(truerank.read_splits(folder), **options)
+    # In folders of their own: the truth names the log that it belongs to.
+    ours, theirs = tmp_path / "python", tmp_path / "cli"
+    ours.mkdir(), theirs.mkdir()
     for form in ["clicks.parquet", "clicks.csv"]:
-        command("simulate", folder, *arguments.split(), "-o", tmp_path / f"cli-{form}")
-        simulation.write(tmp_path / f"python-{form}")
-        ours, theirs = ((tmp_path / f"{who}-{form}").read_bytes() for who in ["python", "cli"])
-        assert ours == theirs
-    truths = [(tmp_path / f"{who}-clicks.propensities.json").read_bytes() for who in ["python", "cli"]]
+        command("simulate", folder, *arguments.split(), "-o", theirs / form)
+        simulation.write(ours / form)
+        assert (ours / form).read_bytes() == (theirs / form).read_bytes()
+    truths = [(place / "clicks.propensities.json").read_bytes() for place in [ours, theirs]]
     assert truths[0] == truths[1]
     assert truerank.Propensities.read(tmp_path / "cli-clicks.propensities.json") == simulation.propensities
 
