@@ -42,7 +42,7 @@ def test_logs_are_those_of_the_command_line(name, folder, command, tmp_path):
         assert (ours / form).read_bytes() == (theirs / form).read_bytes()
     truths = [(place / "clicks.propensities.json").read_bytes() for place in [ours, theirs]]
     assert truths[0] == truths[1]
-    assert truerank.Propensities.read(tmp_path / "cli-clicks.propensities.json") == simulation.propensities
+    assert truerank.Propensities.read(theirs / "clicks.propensities.json") == simulation.propensities
 
 
 def test_counts_without_sessions_are_those_of_the_command_line(folder, command, tmp_path):
