@@ -12,7 +12,7 @@ use super::tables::{NewIds, NumberedIds, TablePaths, read_cells, read_pages, rea
 use super::view::Totals;
 use super::whole_pages::check_patterns;
 use crate::files::table::FileType;
-use crate::files::{AtomicFile, Limit, check_seal, read_text, seal_json};
+use crate::files::{Limit, read_sealed_text, seal_json, write_file};
 use crate::{Error, Result};
 
 const COUNTS: FileType = FileType { name: "truerank/counts", version: 1 };
@@ -61,10 +61,8 @@ impl Meta {
     /// Writes `meta.json` into a folder.
     pub fn write(&self, folder: &Path) -> Result<()> {
         let path = folder.join("meta.json");
-        let mut file = AtomicFile::create(&path)?;
         let text = serde_json::to_string_pretty(self).map_err(|e| Error::io(&path, e.into()))?;
-        std::io::Write::write_all(&mut file, &seal_json(&text)).map_err(|e| Error::io(&path, e))?;
-        file.commit()
+        write_file(&path, &seal_json(&text))
     }
 
     /// Reads `meta.json` of a folder.
@@ -74,8 +72,7 @@ impl Meta {
             let finding = "is not a folder of counts: it has no meta.json; make one with truerank count";
             return Err(if folder.exists() { Error::input(folder, finding) } else { not_found(folder) });
         }
-        let text = read_text(&path, Limit::Description)?;
-        check_seal(text.as_bytes()).map_err(|finding| Error::input(&path, finding))?;
+        let text = read_sealed_text(&path, Limit::Description)?;
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|e| Error::input(&path, format!("is not JSON: {e}")))?;
         COUNTS.check(&path, value["type"].as_str(), value["version"].as_u64())?;

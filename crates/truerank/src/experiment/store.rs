@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Outcome, Run, Settings, Source, WorldId};
 use crate::files::table::FileType;
-use crate::files::{AtomicFile, Limit, check_seal, is_temporary, read_text, seal, with_blank_seal, zstd_encoder};
+use crate::files::{Limit, check_seal, is_temporary, read_text, seal, with_blank_seal, write_file, zstd_encoder};
 use crate::propensity::{Propensities, PropensityError};
 use crate::{Error, Result};
 
@@ -81,7 +81,7 @@ impl Store {
             settings.questions.dedup();
         }
         remove_leftovers(folder)?;
-        write_bytes(&file, settings.to_toml()?.as_bytes())?;
+        write_file(&file, settings.to_toml()?.as_bytes())?;
         make_folder(&folder.join(RUNS))?;
         Ok(Store { folder: folder.to_path_buf(), _lock: Some(lock) })
     }
@@ -188,7 +188,7 @@ impl Store {
             let mut encoder = zstd_encoder(Vec::new(), COMPRESSION).map_err(failed)?;
             bytes = encoder.write_all(&bytes).and_then(|()| encoder.finish()).map_err(failed)?;
         }
-        write_bytes(path, &bytes)
+        write_file(path, &bytes)
     }
 }
 
@@ -237,12 +237,6 @@ fn make_folder(folder: &Path) -> Result<()> {
 fn make_folder_of(path: &Path) -> Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))
-}
-
-fn write_bytes(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut file = AtomicFile::create(path)?;
-    file.write_all(bytes).map_err(|e| Error::io(path, e))?;
-    file.commit()
 }
 
 /// The content of a file of ours, or nothing where there is none yet.

@@ -118,6 +118,13 @@ fn again_if_lost<T>(mut make: impl FnMut() -> std::io::Result<Option<T>>) -> std
     }
 }
 
+/// Writes a whole file, which appears only when it is complete.
+pub fn write_file(target: &Path, content: &[u8]) -> Result<()> {
+    let mut file = AtomicFile::create(target)?;
+    file.write_all(content).map_err(|e| Error::io(target, e))?;
+    file.commit()
+}
+
 /// Fails where writing `target` would fail, before the work whose result it is to hold.
 pub fn check_file(target: &Path) -> Result<()> {
     AtomicFile::create(target).map(drop)

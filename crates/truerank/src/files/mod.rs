@@ -16,14 +16,17 @@ mod target;
 mod unfinished;
 pub(crate) mod varint;
 
-pub use atomic::{AtomicFile, StagedFolder, TemporaryFolder, can_be_replaced, check_file, check_folder, write_folder};
+pub use atomic::{
+    AtomicFile, StagedFolder, TemporaryFolder, can_be_replaced, check_file, check_folder, write_file, write_folder,
+};
 pub use beside::Beside;
 pub use compress::zstd_encoder;
 pub use fingerprint::Fingerprint;
 pub use groups::GroupWriter;
 pub use leftovers::is_temporary;
+pub(crate) use open::Counted;
 pub use open::{Compression, FileFormat, Limit, decoder, read_bytes, read_text};
 pub use room::Room;
-pub use seal::{GroupSeals, SEAL_KEY, check_seal, seal, seal_json, with_blank_seal};
+pub use seal::{GroupSeals, SEAL_KEY, check_seal, read_sealed_text, seal, seal_json, with_blank_seal};
 pub use spool::Spool;
 pub use unfinished::remove_unfinished;

@@ -1,5 +1,6 @@
 //! Opens files and reads them whole, decompressing by their first bytes.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::fs::File;
 use std::io::{Cursor, Read};
@@ -183,16 +184,16 @@ fn decompress(kind: Compression, source: impl Read + Send, most: u64) -> Result<
     }
 }
 
-/// Counts the bytes that pass.
-struct Counted<'a, R> {
-    inner: R,
-    read: &'a AtomicU64,
+/// Counts the bytes that pass, where whoever asks can see it meanwhile.
+pub(crate) struct Counted<R, C> {
+    pub inner: R,
+    pub read: C,
 }
 
-impl<R: Read> Read for Counted<'_, R> {
+impl<R: Read, C: Borrow<AtomicU64>> Read for Counted<R, C> {
     fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
         let count = self.inner.read(bytes)?;
-        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        self.read.borrow().fetch_add(count as u64, Ordering::Relaxed);
         Ok(count)
     }
 }

@@ -15,6 +15,7 @@ use memchr::memmem;
 use parquet::file::metadata::{KeyValue, ParquetMetaData, RowGroupMetaData};
 
 use super::fingerprint::Fingerprint;
+use super::open::{Limit, read_text};
 use super::spool::{read_at, write_at};
 use crate::{Error, Result};
 
@@ -66,6 +67,13 @@ pub fn check_seal(bytes: &[u8]) -> Result<(), String> {
              {SEAL_KEY} where the change was meant"
         )),
     }
+}
+
+/// The content of a text file that may have a seal, which must fit it.
+pub fn read_sealed_text(path: &Path, limit: Limit) -> Result<String> {
+    let text = read_text(path, limit)?;
+    check_seal(text.as_bytes()).map_err(|finding| Error::input(path, finding))?;
+    Ok(text)
 }
 
 enum Found {

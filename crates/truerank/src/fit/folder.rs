@@ -1,11 +1,10 @@
 //! The folder of a fit: what each step of the pipeline would have written, all of one run.
 
-use std::io::Write;
 use std::path::Path;
 
 use super::{FitData, FitLog, FitOutcome};
 use crate::data::write_dataset;
-use crate::files::{AtomicFile, StagedFolder, seal_json};
+use crate::files::{StagedFolder, seal_json, write_file};
 use crate::report::{foreign_file, is_report_file};
 use crate::{Error, Result};
 
@@ -79,7 +78,5 @@ impl FitFolder {
 fn write_outcome(outcome: &FitOutcome, path: &Path) -> Result<()> {
     let text = serde_json::to_string_pretty(&outcome.to_json())
         .map_err(|error| Error::parameter(format!("the outcome cannot be written as JSON: {error}")))?;
-    let mut file = AtomicFile::create(path)?;
-    file.write_all(&seal_json(&text)).map_err(|error| Error::io(path, error))?;
-    file.commit()
+    write_file(path, &seal_json(&text))
 }

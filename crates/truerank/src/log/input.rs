@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::expand::STDIN;
-use crate::files::{Compression, decoder};
+use crate::files::{Compression, Counted, decoder};
 use crate::{Error, Result};
 
 /// The bytes of a text log.
@@ -80,19 +80,5 @@ fn not_text(path: &Path) -> &'static str {
     match path.as_os_str() == STDIN {
         true => "is Parquet, which cannot be read from standard input: its directory stands at its end; give the file",
         false => "is a Parquet file, but its name or --format says that it is text",
-    }
-}
-
-/// Counts the bytes that pass.
-struct Counted<R> {
-    inner: R,
-    read: Arc<AtomicU64>,
-}
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.inner.read(bytes)?;
-        self.read.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
     }
 }

@@ -2,14 +2,13 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::io::Write;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Details, Evidence, Fit, LevelAndShape, Propensities, UserClusters};
 use crate::files::table::FileType;
-use crate::files::{AtomicFile, Beside, Limit, check_seal, read_text, seal_json};
+use crate::files::{Beside, Limit, read_sealed_text, seal_json, write_file};
 use crate::ids::Ids;
 use crate::{Error, Result};
 
@@ -124,15 +123,12 @@ impl Propensities {
     fn write_document(&self, path: &Path, beside: Option<Beside>) -> Result<()> {
         let document = Document { beside, ..self.to_document() };
         let text = document.to_text().map_err(|e| Error::input(path, e.to_string()))?;
-        let mut file = AtomicFile::create(path)?;
-        file.write_all(&seal_json(&text)).map_err(|e| Error::io(path, e))?;
-        file.commit()
+        write_file(path, &seal_json(&text))
     }
 
     /// Reads what [`write`](Propensities::write) wrote, or a hand-written file of the same form.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = read_text(path, Limit::Data)?;
-        check_seal(text.as_bytes()).map_err(|finding| Error::input(path, finding))?;
+        let text = read_sealed_text(path, Limit::Data)?;
         let value: serde_json::Value =
             serde_json::from_str(&text).map_err(|e| Error::input(path, format!("is not complete JSON: {e}")))?;
         FILE_TYPE.check(path, value["type"].as_str(), value["version"].as_u64())?;

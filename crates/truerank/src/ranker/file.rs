@@ -6,14 +6,13 @@
 //! key, `truerank`, whose value is JSON: the order of several keys would change from run to run.
 
 use std::collections::HashMap;
-use std::io::Write;
 use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
 use super::{Model, Ranker, TrainingRecord};
-use crate::files::{AtomicFile, Limit, check_seal, read_bytes, seal, with_blank_seal};
+use crate::files::{Limit, check_seal, read_bytes, seal, with_blank_seal, write_file};
 use crate::network::{Architecture, Network, Scaling};
 use crate::{Error, Result};
 
@@ -42,9 +41,7 @@ impl Ranker {
     /// Writes the ranker as safetensors. The same ranker gives the same bytes.
     pub fn save(&self, path: &Path) -> Result<()> {
         let bytes = self.encode().map_err(|finding| Error::input(path, finding))?;
-        let mut file = AtomicFile::create(path)?;
-        file.write_all(&bytes).map_err(|e| Error::io(path, e))?;
-        file.commit()
+        write_file(path, &bytes)
     }
 
     /// Reads a ranker that [`save`](Ranker::save) wrote.

@@ -1,14 +1,13 @@
 //! A report to a folder: the page, every figure and every table; and what an earlier report left is taken away.
 
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::Report;
 use super::check::is_stem;
-use crate::files::{AtomicFile, Limit, can_be_replaced, read_text, write_folder};
+use crate::files::{Limit, can_be_replaced, read_text, write_file, write_folder};
 use crate::{Error, Result};
 
 /// The list of what a report wrote. It says which files are a report's, so that no others are ever removed.
@@ -53,7 +52,7 @@ fn write_into(folder: &Path, files: &[(String, String)]) -> Result<()> {
     for (name, content) in files {
         let path = folder.join(name);
         make_folder(path.parent().unwrap_or(folder))?;
-        write_file(&path, content)?;
+        write_file(&path, content.as_bytes())?;
     }
     for name in earlier.difference(&names) {
         remove(&folder.join(name))?;
@@ -131,13 +130,7 @@ fn is_ours(name: &str) -> bool {
 fn write_list(folder: &Path, files: BTreeSet<String>, finished: bool) -> Result<()> {
     let list = List { r#type: TYPE.to_string(), version: 1, finished, files };
     let text = serde_json::to_string_pretty(&list).expect("names are plain data");
-    write_file(&folder.join(LIST), &(text + "\n"))
-}
-
-fn write_file(path: &Path, content: &str) -> Result<()> {
-    let mut file = AtomicFile::create(path)?;
-    file.write_all(content.as_bytes()).map_err(|e| Error::io(path, e))?;
-    file.commit()
+    write_file(&folder.join(LIST), (text + "\n").as_bytes())
 }
 
 /// Makes the folder that `path` is to stand in.

@@ -3,11 +3,10 @@
 //! Layer norm, `Gemm` and `Elu` for networks, `Sub` and `Mul` before them where features are scaled. Plain weights are multiplied in double precision, as our own scores are. The
 //! metadata is that of the safetensors file.
 
-use std::io::Write;
 use std::path::Path;
 
 use super::protobuf::Message;
-use crate::files::AtomicFile;
+use crate::files::write_file;
 use crate::network::{Layer, NORM_EPSILON, Network, Scaling};
 use crate::ranker::file::METADATA_KEY;
 use crate::ranker::{Model, Ranker};
@@ -29,9 +28,7 @@ impl Ranker {
     /// The same ranker gives the same bytes.
     pub fn write_onnx(&self, path: &Path) -> Result<()> {
         let bytes = self.to_onnx()?;
-        let mut file = AtomicFile::create(path)?;
-        file.write_all(&bytes).map_err(|e| Error::io(path, e))?;
-        file.commit()
+        write_file(path, &bytes)
     }
 
     fn to_onnx(&self) -> Result<Vec<u8>> {
