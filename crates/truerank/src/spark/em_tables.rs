@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{Float64Array, Int64Array};
 use arrow_schema::{DataType, Field};
-use spark_connect::row::Row;
-
-use super::cluster::Cluster;
+use super::cluster::{Cluster, Row};
 use super::copy::for_each_batch;
 use crate::files::table::{FileType, TableWriter, ids_array, ids_field};
 use crate::ids::{Ids, Interner};
