@@ -13,6 +13,9 @@ use crate::progress::Progress;
 use crate::random::stream;
 use crate::{Error, Result};
 
+/// θ are few and each is in many cells: they may move faster than the network's weights.
+const EXAMINATION_RATE: f32 = 10.0;
+
 options! {
     /// The position-based click model with γ a network and θ free: maximises the likelihood of clicks under
     /// `P(c=1) = σ(f(x))·σ(b(u,k))` by gradient steps on f and b.

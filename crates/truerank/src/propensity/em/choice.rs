@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::{EmUsers, RegressionEm, RelevancePrior};
 use crate::named::find_named;
-use crate::propensity::{ClusterCount, Grouping, UserGroups};
+use crate::propensity::{ClusterCount, UserGroups};
 use crate::{Error, Result};
 
 /// What the examination of each user is pulled toward, by name.
@@ -95,6 +95,7 @@ impl RegressionEm {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::propensity::Grouping;
 
     fn per_user() -> RegressionEm {
         RegressionEm::new().per_user(true)

@@ -497,7 +497,6 @@ mod tests {
     use super::super::worlds;
     use super::*;
     use crate::counts::Counts;
-    use crate::propensity::bootstrap::check_resamples;
 use crate::propensity::observations::Observations;
     use crate::simulate::{Simulation, paper_etas};
 

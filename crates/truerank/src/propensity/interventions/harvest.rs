@@ -328,7 +328,7 @@ fn line_search(pairs: &[Pair], from: &Place, value: f64, step: &Place, along: f6
 mod tests {
     use super::super::worlds;
     use super::*;
-    use crate::counts::{Cell, SessionCount};
+    use crate::counts::{Cell, Counts, SessionCount};
     use crate::ids::Ids;
     use crate::simulate::Simulation;
 
