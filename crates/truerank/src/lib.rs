@@ -34,6 +34,7 @@ pub mod memory;
 mod minimise;
 mod named;
 pub mod network;
+pub mod options;
 pub mod progress;
 pub mod propensity;
 pub mod random;
@@ -43,6 +44,7 @@ pub mod report;
 pub mod simulate;
 pub mod spark;
 pub mod sql;
+pub mod stages;
 pub mod text;
 pub mod threads;
 
