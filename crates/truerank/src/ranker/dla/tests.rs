@@ -1,8 +1,7 @@
 use rand::RngExt;
 
 use super::*;
-use crate::counts::Cell;
-use crate::counts::Counts;
+use crate::counts::{Cell, Counts};
 use crate::data::{DatasetBuilder, Generator, Preset};
 use crate::evaluate::{Evaluator, Measure};
 use crate::ids::Ids;
