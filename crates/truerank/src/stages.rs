@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
+use crate::examination::{METHODS, Method};
 use crate::options::{Field, Options};
 use crate::ranker::Training;
 
@@ -12,22 +13,30 @@ pub struct Stage {
     /// Its name, such as `Training`.
     pub name: &'static str,
     /// Who takes these options, for people.
-    pub title: &'static str,
+    pub title: String,
     /// The options.
     pub fields: Vec<Field>,
 }
 
 fn stage<T: Options>(name: &'static str, title: &'static str) -> Stage {
-    Stage { name, title, fields: T::fields() }
+    Stage { name, title: title.to_string(), fields: T::fields() }
 }
 
 /// All stages, in the order of the pipeline.
 pub fn stages() -> Vec<Stage> {
-    vec![stage::<Training>("Training", "Training a ranker")]
+    let mut stages: Vec<Stage> = METHODS.iter().map(of_method).collect();
+    stages.push(stage::<Training>("Training", "Training a ranker"));
+    stages
+}
+
+fn of_method(method: &Method) -> Stage {
+    let title = format!("Estimating examination by {}: `{method}`", method.title);
+    Stage { name: method.type_name, title, fields: method.fields() }
 }
 
 /// What is given to a stage beside its options: messages name these like options.
-const INPUTS: [&str; 12] = [
+const INPUTS: [&str; 13] = [
+    "method",
     "data",
     "propensities",
     "relevance",

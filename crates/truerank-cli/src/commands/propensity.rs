@@ -7,11 +7,12 @@ use truerank::counts::CountsView;
 use truerank::examination::{Estimated, ExaminationOptions, METHODS, Sources};
 use truerank::files::check_file;
 use truerank::propensity::{Contexts, Propensities, PropensityError};
+use truerank::text::rename_quoted;
 
 use super::common::{ReadArguments, read_training_part, together};
 use super::memory::MemoryArguments;
 use super::propensity_report::{report, to_json};
-use super::typed::Typed;
+use crate::options::{Typed, flag_of};
 use crate::output::{print, print_json};
 use crate::progress::Shown;
 
@@ -65,9 +66,10 @@ pub struct Propensity {
 /// The methods as the registry has them, and examples.
 fn after_help() -> String {
     let mut text = "Methods, and what they need:\n".to_string();
-    METHODS.iter().for_each(|method| text += &format!("  {method:<10}  {}\n", method.needs));
+    METHODS.iter().for_each(|method| text += &format!("  {method:<10}  {}\n", rename_quoted(method.needs, flag_of)));
     let held: Vec<&str> = METHODS.iter().filter(|method| method.holds_counts).map(|method| method.name).collect();
-    text += &format!("\nCounts that do not fit into --memory are read part by part; {} refuses them.\n", held.join(", "));
+    text +=
+        &format!("\nCounts that do not fit into --memory are read part by part; {} refuses them.\n", held.join(", "));
     text + EXAMPLES
 }
 

@@ -18,6 +18,10 @@ use crate::{Error, Result};
 pub struct Method {
     /// What it is called.
     pub name: &'static str,
+    /// What it is called in the literature.
+    pub title: &'static str,
+    /// The type that has its options.
+    pub type_name: &'static str,
     /// What it needs, in one line.
     pub needs: &'static str,
     /// What it gives: θ of positions, θ of users and positions, a ranker.
@@ -51,27 +55,43 @@ pub enum Features {
 /// All methods; the first is the default.
 pub static METHODS: [Method; 6] = [
     Method {
+        title: "Regression-EM",
         needs: "features, or documents seen at several positions",
         features: Features::Used,
-        ..Method::of::<RegressionEm>("em")
+        ..Method::of::<RegressionEm>("em", "RegressionEm")
     },
-    Method { needs: "sessions in which rank 1 changed places at random", ..Method::of::<SwapExperiment>("swap") },
-    Method { needs: "several rankers, swaps or shuffles", ..Method::of::<InterventionHarvesting>("harvesting") },
     Method {
-        needs: "several rankers, swaps or shuffles; users with ids or features",
+        title: "the swap experiment",
+        needs: "sessions in which rank 1 changed places at random",
+        ..Method::of::<SwapExperiment>("swap", "SwapExperiment")
+    },
+    Method {
+        title: "intervention harvesting",
+        needs: "several rankers, swaps or shuffles",
+        ..Method::of::<InterventionHarvesting>("harvesting", "InterventionHarvesting")
+    },
+    Method {
+        title: "the contextual position-based model",
+        needs: "the same; examination by user id, or by `user_features`",
         gives: "θ(u,k)",
         reads_contexts: true,
         always_per_user: true,
-        ..Method::of::<Cpbm>("cpbm")
+        ..Method::of::<Cpbm>("cpbm", "Cpbm")
     },
-    Method { needs: "features", features: Features::Needed, ..Method::of::<UserPbm>("user-pbm") },
     Method {
-        needs: "features",
+        title: "the click likelihood",
+        needs: "features; the click likelihood climbed directly, as a baseline",
+        features: Features::Needed,
+        ..Method::of::<UserPbm>("user-pbm", "UserPbm")
+    },
+    Method {
+        title: "dual learning",
+        needs: "features; trains a `ranker` as well",
         gives: "θ(k), θ(u,k) and a ranker",
         features: Features::Needed,
         gives_ranker: true,
         holds_counts: true,
-        ..Method::of::<Dla>("dla")
+        ..Method::of::<Dla>("dla", "Dla")
     },
 ];
 
@@ -85,9 +105,11 @@ trait EstimateExamination: Options {
 
 impl Method {
     /// What most methods are: θ of positions, or of users where that is asked for, from counts alone.
-    const fn of<T: EstimateExamination>(name: &'static str) -> Self {
+    const fn of<T: EstimateExamination>(name: &'static str, type_name: &'static str) -> Self {
         Method {
             name,
+            title: "",
+            type_name,
             needs: "",
             gives: "θ(k), θ(u,k)",
             features: Features::Unused,

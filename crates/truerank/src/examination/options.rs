@@ -59,13 +59,7 @@ impl ExaminationOptions {
     }
 
     /// Estimates θ on the Spark cluster at `url`, which sees the folder of counts and the output under the same paths.
-    pub fn estimate_on(
-        &self,
-        url: &str,
-        counts: &Path,
-        output: &Path,
-        progress: &dyn Progress,
-    ) -> Result<Estimated> {
+    pub fn estimate_on(&self, url: &str, counts: &Path, output: &Path, progress: &dyn Progress) -> Result<Estimated> {
         self.check_engine()?;
         let em: RegressionEm = configured(self)?;
         em.check()?;
@@ -83,7 +77,9 @@ impl ExaminationOptions {
         for (name, texts) in &self.chosen {
             match SparkEm::TAKES.iter().find(|(taken, _)| taken == name) {
                 None => return refused(name, ""),
-                Some((_, Some(only))) if texts.concat() != *only => return refused(name, &format!("other than {only} ")),
+                Some((_, Some(only))) if texts.concat() != *only => {
+                    return refused(name, &format!("other than {only} "));
+                }
                 Some(_) => {}
             }
         }
@@ -148,7 +144,8 @@ impl Options for ExaminationOptions {
 }
 
 fn name_takers(field: &mut Field) {
-    let takers: Vec<&str> = METHODS.iter().filter(|method| method.takes(field.name)).map(|method| method.name).collect();
+    let takers: Vec<&str> =
+        METHODS.iter().filter(|method| method.takes(field.name)).map(|method| method.name).collect();
     if takers.len() < METHODS.len() / 2 {
         let mut help = field.help.chars();
         let first = help.next().map(char::to_lowercase).into_iter().flatten();
@@ -174,7 +171,10 @@ mod tests {
             "`tolerance` is for em, harvesting, cpbm or user-pbm, but `method` is swap"
         );
         assert_eq!(refusal(&[("model", "linear")]), "`model` is for dla, but `method` is em");
-        assert_eq!(refusal(&[("resamples", "1")]), "`resamples` is 1, but should be 0 for no standard errors, or at least 2");
+        assert_eq!(
+            refusal(&[("resamples", "1")]),
+            "`resamples` is 1, but should be 0 for no standard errors, or at least 2"
+        );
         assert_eq!(refusal(&[("iterations", "0")]), "`iterations` is 0, but should be at least 1");
         assert!(refusal(&[("method", "dla")]).starts_with("the method learns from features"));
         assert!(refusal(&[("relevance", "linear")]).starts_with("`relevance` is linear, which learns from features"));

@@ -3,8 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::{Float64Array, Int64Array};
-use arrow_schema::{DataType, Field};
 use super::cluster::{Cluster, Row};
 use super::copy::for_each_batch;
 use crate::files::table::{FileType, TableWriter, ids_array, ids_field};
@@ -12,6 +10,8 @@ use crate::ids::{Ids, Interner};
 use crate::propensity::Evidence;
 use crate::propensity::em::MARGIN;
 use crate::{Error, Result};
+use arrow_array::{Float64Array, Int64Array};
+use arrow_schema::{DataType, Field};
 
 const SQL: &str = include_str!("em.sql");
 /// The columns of θ and γ.

@@ -131,6 +131,8 @@ mod tests {
         let grouping = per_user().shrink(ShrinkUsers::Population).grouping(Grouping::Mixture);
         assert_eq!(refusal(grouping), "`grouping` is for `shrink` clusters, but `shrink` is population");
         assert!(per_user().shrink(ShrinkUsers::Clusters).check_users().is_ok());
-        assert!(per_user().prior(RelevancePrior::None).users_among(2).unwrap_err().to_string().contains("fitted prior"));
+        assert!(
+            per_user().prior(RelevancePrior::None).users_among(2).unwrap_err().to_string().contains("fitted prior")
+        );
     }
 }

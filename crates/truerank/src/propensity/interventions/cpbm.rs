@@ -497,7 +497,7 @@ mod tests {
     use super::super::worlds;
     use super::*;
     use crate::counts::Counts;
-use crate::propensity::observations::Observations;
+    use crate::propensity::observations::Observations;
     use crate::simulate::{Simulation, paper_etas};
 
     /// Ten clusters with queries of their own, each list shown in several orders.

@@ -111,7 +111,9 @@ fn match_cells(
         unmatched: Unmatched::default(),
         by_query: vec![Vec::new(); data.query_count()],
     };
-    counts.for_each_cells(|cells| cells.chunk_by(|a, b| a.query == b.query).for_each(|of_query| matching.add(of_query)))?;
+    counts.for_each_cells(|cells| {
+        cells.chunk_by(|a, b| a.query == b.query).for_each(|of_query| matching.add(of_query))
+    })?;
     let Matching { mut by_query, unmatched, .. } = matching;
     by_query.retain(|shown| !shown.is_empty());
     if by_query.is_empty() {

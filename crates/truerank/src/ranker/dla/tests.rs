@@ -208,7 +208,10 @@ fn what_cannot_be_learned_from_is_refused() {
         refusal(Dla::new(), &silent),
         "dual learning needs clicks on documents of the data set, but none of 3 queries has one"
     );
-    assert_eq!(refusal(Dla::new().clip(Some(0.5)), &counts), "the clip of click weights should be at least 1, but is 0.5");
+    assert_eq!(
+        refusal(Dla::new().clip(Some(0.5)), &counts),
+        "the clip of click weights should be at least 1, but is 0.5"
+    );
     assert_eq!(
         refusal(Dla::new().learning_rate(0.0), &counts),
         "the learning rate should be positive and finite, but is 0"
