@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::examination::{METHODS, Method};
 use crate::options::{Field, Options};
-use crate::ranker::Training;
+use crate::ranker::{Export, Training};
 
 /// The options of one stage, or of one method of it.
 #[derive(Debug, Clone)]
@@ -24,9 +24,9 @@ fn stage<T: Options>(name: &'static str, title: &'static str) -> Stage {
 
 /// All stages, in the order of the pipeline.
 pub fn stages() -> Vec<Stage> {
-    let mut stages: Vec<Stage> = METHODS.iter().map(of_method).collect();
-    stages.push(stage::<Training>("Training", "Training a ranker"));
-    stages
+    let ranking =
+        [stage::<Training>("Training", "Training a ranker"), stage::<Export>("Export", "Writing for other programs")];
+    METHODS.iter().map(of_method).chain(ranking).collect()
 }
 
 fn of_method(method: &Method) -> Stage {
@@ -35,8 +35,10 @@ fn of_method(method: &Method) -> Stage {
 }
 
 /// What is given to a stage beside its options: messages name these like options.
-const INPUTS: [&str; 13] = [
+const INPUTS: [&str; 15] = [
     "method",
+    "to",
+    "feature_names",
     "data",
     "propensities",
     "relevance",
