@@ -27,9 +27,9 @@ const ROOMS: &[&str] = &[
     "network",
     "propensity",
     "spark",
+    "simulate",
     "relevance",
     "ranker",
-    "simulate",
     "evaluate",
     "report",
     "figures",
@@ -223,6 +223,19 @@ fn every_module_is_on_the_map() {
     let mut rooms = ROOMS.to_vec();
     rooms.sort_unstable();
     assert_eq!(modules, rooms);
+}
+
+#[test]
+fn architecture_tells_the_same_order() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md")).unwrap();
+    let mut rooms: Vec<String> = Vec::new();
+    for (at, start) in text.match_indices("**[`") {
+        let name = first_name(&text[at + start.len()..]);
+        if text[at..].lines().next().unwrap().contains(&format!("(crates/truerank/src/{name}")) {
+            rooms.push(name);
+        }
+    }
+    assert_eq!(rooms, ROOMS);
 }
 
 #[test]
