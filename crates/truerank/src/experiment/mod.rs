@@ -1,4 +1,11 @@
 //! The paper's research questions as values: lists of small runs, put together from the stages, kept as they finish.
+//!
+//! `Settings` (TOML) say what is asked; each `Question` becomes a list of `Run`s, and what two questions share is run once. A
+//! `World` is one log with everything known about it: counts, shown lists, the simulation's truth. A run is a method, a
+//! source of θ and a form of ranker in a world, and depends on nothing else, so it can be kept by its name (`Store`) and a
+//! killed experiment goes on. `Results` are what is kept; `Group`s are the same run over seeds, compared over seeds and
+//! queries together; `Claim`s are what the paper says, with one of three verdicts and one p. The paper's own numbers stand in
+//! `paper.rs` and nowhere else. Deliberately not here: times, which would make bytes differ.
 
 mod as_shown;
 mod asked;

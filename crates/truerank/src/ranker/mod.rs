@@ -3,6 +3,16 @@
 //! [`Trainer`] fits a linear ranker or an MLP to [`TrainingLists`] or [`TrainingPairs`]; [`LinearRaw`] fits a weight for each raw
 //! feature; [`SvmRank`] does so from human grades; [`Dla`] fits a ranker and propensities to clicks. [`RankerTraining`] is
 //! the way to all but the last: it takes what is learned from as it came. All make a [`Ranker`], which scores data sets and is saved as safetensors.
+//!
+//! Losses are listwise softmax and PRS; optimizers AdaGrad, Adam, SGD, and L-BFGS for the linear ranker, whose loss is
+//! convex. SVM-rank works by cutting planes with a stated duality gap; its most violated constraint is found by sorting, so
+//! long lists do not cost their square. `dla` is the one loop that reads clicks instead of weights, because each model weighs
+//! the other's clicks anew in every step. Training refuses what a kind of ranker would ignore, and the record says what was
+//! learned from, without names of files.
+//!
+//! `export` writes what other tools take. ONNX needs a few kinds of fields, only written, so its protocol buffers are written
+//! by hand: 70 lines, where a library would bring a code generator or more lines of message types. A form that cannot hold a
+//! ranker exactly is refused with the way out.
 
 mod dla;
 mod export;
