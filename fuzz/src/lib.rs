@@ -1,0 +1,98 @@
+//! Bytes that a fuzzer makes enter; the readers of `crates/truerank/tests/force` read and use them.
+//!
+//! The first byte of an input chooses among the readers of a target, the second how the file is read; the rest is the file.
+
+#[path = "../../crates/truerank/tests/force/readers.rs"]
+pub mod readers;
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use readers::Reader;
+use tempfile::TempDir;
+
+/// Every target with its readers, by parts of their names.
+pub const TARGETS: &[(&str, &[&str])] = &[
+    ("text_logs", &["csv", "tsv"]),
+    ("json_logs", &["json"]),
+    ("parquet_logs", &["parquet log"]),
+    ("event_logs", &["events", "yandex", "ubi"]),
+    ("data_sets", &["svmlight", "parquet data", "parquet parts", "query file", "ultra"]),
+    ("counts", &["counts"]),
+    ("propensities", &["propensities", "user features"]),
+    ("relevance", &["relevance"]),
+    ("ranker", &["ranker"]),
+    ("experiments", &["experiment", "settings"]),
+    ("options", &["options"]),
+];
+
+/// The readers of a target, with files in folders of their own.
+pub struct Target {
+    readers: Vec<Reader>,
+    folder: TempDir,
+    /// One thread, as libFuzzer wants it: what others do is not seen, and a case could not be repeated.
+    pool: rayon::ThreadPool,
+}
+
+impl Target {
+    /// Finds the readers and writes the files beside the one that changes.
+    pub fn new(name: &str) -> Self {
+        let shared = Path::new("/dev/shm");
+        let folder = if shared.is_dir() { tempfile::tempdir_in(shared) } else { tempfile::tempdir() }.unwrap();
+        let parts = TARGETS.iter().find(|(target, _)| *target == name).expect("a target of TARGETS").1;
+        let samples = folder.path().join("samples");
+        std::fs::create_dir(&samples).unwrap();
+        let mut readers = readers::all(&samples);
+        readers.retain(|reader| parts.iter().any(|part| reader.name.contains(part)));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
+        let target = Target { readers, folder, pool };
+        for (number, reader) in target.readers.iter().enumerate() {
+            reader.others.iter().for_each(|(name, bytes)| write(&target.path(number, name), bytes));
+            write(&target.path(number, &reader.target), &reader.seeds[0]);
+        }
+        target
+    }
+
+    fn path(&self, number: usize, name: &str) -> PathBuf {
+        self.folder.path().join(number.to_string()).join(name)
+    }
+
+    /// Inputs to start from: files that are read well.
+    pub fn seeds(&self) -> Vec<Vec<u8>> {
+        let all = self
+            .readers
+            .iter()
+            .enumerate()
+            .flat_map(|(number, reader)| reader.seeds.iter().map(move |seed| (number, seed)));
+        all.map(|(number, seed)| [&[number as u8, 0], &seed[..]].concat()).collect()
+    }
+
+    fn read(&self, input: &[u8]) {
+        let [number, how, file @ ..] = input else { return };
+        let number = usize::from(*number) % self.readers.len();
+        let reader = &self.readers[number];
+        let path = self.path(number, &reader.target);
+        std::fs::write(&path, file).unwrap();
+        self.pool.install(|| drop((reader.read)(&path, u64::from(*how))));
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// Reads one input of a target. libFuzzer ends the process at a panic, but those that the library makes errors of are none.
+pub fn read(target: &str, input: &[u8]) {
+    static TARGET: OnceLock<Target> = OnceLock::new();
+    let start = || {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !truerank::files::table::panic_becomes_error() {
+                usual(panic);
+            }
+        }));
+        Target::new(target)
+    };
+    TARGET.get_or_init(start).read(input);
+}
