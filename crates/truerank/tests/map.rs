@@ -14,6 +14,7 @@ const ROOMS: &[&str] = &[
     "math",
     "memory",
     "named",
+    "options",
     "threads",
     "random",
     "progress",
@@ -36,6 +37,7 @@ const ROOMS: &[&str] = &[
     "doctor",
     "fit",
     "experiment",
+    "stages",
 ];
 
 fn source_folder() -> PathBuf {
