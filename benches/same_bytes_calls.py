@@ -64,7 +64,7 @@ def data_sets():
     assert read.train == kept.data.train
     truerank.read_svmlight("zero.txt", zero_based=True, feature_count=12, max_grade=2).write("zero.parquet")
     again = truerank.Dataset.from_arrays(read.test.features, read.test.grades, read.test.query, read.test.docs)
-    again.select(again.queries[:5]).write("five.txt")
+    again.select(range(5)).write("five.txt")
     truerank.split_by_query(read.train, (0.6, 0.2, 0.2), seed=3).write("split")
     kept.data.test.to_pandas().to_csv("test.csv", index=False)
 
@@ -286,10 +286,11 @@ def fit():
 
 
 @step
-def fit_tables():
+def fit_otherwise():
     shop = {"session": "user+page", "time": "day"}
+    write_json("fit-time.json", truerank.fit("shop.tsv", columns=shop, split="time", held_out=0.3, output="fit-time").to_dict())
     frame = pandas.read_csv("shop.tsv", sep="\t")
-    write_json("fit-time.json", truerank.fit(frame, columns=shop, split="time", held_out=0.3, output="fit-time").to_dict())
+    write_json("fit-frame.json", truerank.fit(frame, columns={"session": "user+page"}, prior="mean", shrink=2.0).to_dict())
     options = {"propensities": kept.truth, "estimator": "straightforward", "model": "mlp:8", "steps": 10, "standardise": False}
     found = truerank.fit(kept.simulation.log(), kept.data, split="page", **options)
     found.report("fit-given")
