@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use readers::Reader;
-use tempfile::TempDir;
 
 /// Every target with its readers, by parts of their names.
 pub const TARGETS: &[(&str, &[&str])] = &[
@@ -29,22 +28,21 @@ pub const TARGETS: &[(&str, &[&str])] = &[
 /// The readers of a target, with files in folders of their own.
 pub struct Target {
     readers: Vec<Reader>,
-    folder: TempDir,
-    /// One thread, as libFuzzer wants it: what others do is not seen, and a case could not be repeated.
+    folder: PathBuf,
+    /// One thread, so that an input is read in the same way again.
     pool: rayon::ThreadPool,
 }
 
 impl Target {
     /// Finds the readers and writes the files beside the one that changes.
     pub fn new(name: &str) -> Self {
-        let shared = Path::new("/dev/shm");
-        let folder = if shared.is_dir() { tempfile::tempdir_in(shared) } else { tempfile::tempdir() }.unwrap();
+        let folder = own_folder(name);
         let parts = TARGETS.iter().find(|(target, _)| *target == name).expect("a target of TARGETS").1;
-        let samples = folder.path().join("samples");
-        std::fs::create_dir(&samples).unwrap();
+        let samples = folder.join("samples");
+        std::fs::create_dir_all(&samples).unwrap();
         let mut readers = readers::all(&samples);
         readers.retain(|reader| parts.iter().any(|part| reader.name.contains(part)));
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let target = Target { readers, folder, pool };
         for (number, reader) in target.readers.iter().enumerate() {
             reader.others.iter().for_each(|(name, bytes)| write(&target.path(number, name), bytes));
@@ -54,7 +52,7 @@ impl Target {
     }
 
     fn path(&self, number: usize, name: &str) -> PathBuf {
-        self.folder.path().join(number.to_string()).join(name)
+        self.folder.join(number.to_string()).join(name)
     }
 
     /// Inputs to start from: files that are read well.
@@ -75,6 +73,27 @@ impl Target {
         std::fs::write(&path, file).unwrap();
         self.pool.install(|| drop((reader.read)(&path, u64::from(*how))));
     }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A folder of this process, in memory where the system has one. libFuzzer ends processes without clean-up, so the next one removes
+/// what those before it left.
+fn own_folder(name: &str) -> PathBuf {
+    let shared = Path::new("/dev/shm");
+    let base = if shared.is_dir() { shared.to_path_buf() } else { std::env::temp_dir() };
+    let is_left = |path: &PathBuf| {
+        let found = path.file_name().and_then(|name| name.to_str()?.strip_prefix("truerank-fuzz-")?.split_once('-'));
+        let process = |(process, _)| Path::new("/proc").join(process);
+        Path::new("/proc/self").exists() && found.is_some_and(|found| !process(found).exists())
+    };
+    let others = std::fs::read_dir(&base).unwrap().filter_map(|entry| Some(entry.ok()?.path()));
+    others.filter(is_left).for_each(|path| drop(std::fs::remove_dir_all(path)));
+    base.join(format!("truerank-fuzz-{}-{name}", std::process::id()))
 }
 
 fn write(path: &Path, bytes: &[u8]) {
