@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use crate::options::{Field, Options};
-use crate::ranker::Training;
+use crate::ranker::{Export, Training};
 
 /// The options of one stage, or of one method of it.
 #[derive(Debug, Clone)]
@@ -23,11 +23,13 @@ fn stage<T: Options>(name: &'static str, title: &'static str) -> Stage {
 
 /// All stages, in the order of the pipeline.
 pub fn stages() -> Vec<Stage> {
-    vec![stage::<Training>("Training", "Training a ranker")]
+    vec![stage::<Training>("Training", "Training a ranker"), stage::<Export>("Export", "Writing for other programs")]
 }
 
 /// What is given to a stage beside its options: messages name these like options.
-const INPUTS: [&str; 12] = [
+const INPUTS: [&str; 14] = [
+    "to",
+    "feature_names",
     "data",
     "propensities",
     "relevance",
