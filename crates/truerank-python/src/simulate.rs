@@ -9,10 +9,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use truerank::counts::{CountOptions, count_log};
 use truerank::data::Dataset;
-use truerank::experiment::{WorldOptions, production_lists};
+use truerank::experiment::WorldOptions;
 use truerank::files::check_file;
 use truerank::log::{Impression, Log};
-use truerank::ranker::Ranker;
+use truerank::ranker::{Ranker, production_lists};
 use truerank::simulate::{ShownLists, Simulation, Simulator, paper_etas, propensities_path};
 
 use crate::arrays::floats_from_python;

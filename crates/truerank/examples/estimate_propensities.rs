@@ -7,12 +7,11 @@ use std::time::Instant;
 use truerank::Result;
 use truerank::counts::{CountOptions, Counts, count_log};
 use truerank::data::{Dataset, Generator, Preset};
-use truerank::experiment::production_ranker;
 use truerank::progress::Silent;
 use truerank::propensity::{
     Cpbm, EmUsers, InterventionHarvesting, Propensities, RegressionEm, RelevanceForm, SwapExperiment, UserPbm,
 };
-use truerank::ranker::Dla;
+use truerank::ranker::{Dla, production_ranker};
 use truerank::simulate::{ShownLists, Simulation};
 
 fn main() -> Result<()> {

@@ -7,9 +7,8 @@
 use truerank::counts::{CountOptions, Counts, count_log};
 use truerank::data::{Dataset, Generator, Preset};
 use truerank::evaluate::{ClickMeasure, Counterfactual, Judgement, rank};
-use truerank::experiment::production_ranker;
 use truerank::progress::Silent;
-use truerank::ranker::{Trainer, TrainingLists};
+use truerank::ranker::{Trainer, TrainingLists, production_ranker};
 use truerank::relevance::Estimator;
 use truerank::simulate::{ShownLists, Simulation};
 

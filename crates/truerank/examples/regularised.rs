@@ -15,12 +15,11 @@ use std::path::Path;
 use truerank::counts::{CountOptions, Counts, count_log};
 use truerank::data::{Dataset, DatasetBuilder, Generator, Preset, ReadOptions, Splits, read_dataset};
 use truerank::evaluate::{Evaluator, Measure, paired_t_test};
-use truerank::experiment::production_ranker;
 use truerank::fit::RankerForm;
 use truerank::ids::Ids;
 use truerank::progress::Silent;
 use truerank::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
-use truerank::ranker::{LinearRaw, Ranker, Trainer, TrainingLists};
+use truerank::ranker::{LinearRaw, Ranker, Trainer, TrainingLists, production_ranker};
 use truerank::relevance::{
     Estimation, EstimationChoice, Estimator, Exposures, Prior, PriorKind, Relevance, RelevancePredictor, Shrink,
     estimate,

@@ -2,12 +2,12 @@
 
 use truerank::counts::{CountOptions, Counts, count_log};
 use truerank::data::{Dataset, DatasetBuilder, Generator, Preset};
-use truerank::experiment::production_ranker;
 use truerank::ids::Ids;
 use truerank::progress::Silent;
 use truerank::propensity::{
     ClusterCount, EmUsers, Propensities, RegressionEm, RelevanceForm, UserGroups, UserPbm, adjusted_rand_index,
 };
+use truerank::ranker::production_ranker;
 use truerank::simulate::{ShownLists, Simulation};
 
 /// Training queries and the lists of a ranker that learned from a few of them.

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::Result;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use truerank::data::Preset;
-use truerank::experiment::{EmRelevance, Question, Settings, Source};
+use truerank::experiment::{Question, Settings, Source};
 use truerank::files::{AtomicFile, check_file};
 use truerank::network::Architecture;
 use truerank::ranker::ModelForm;
@@ -44,8 +45,8 @@ pub struct Demo {
     steps: Option<usize>,
 
     /// Estimate examination from the clicks instead of taking the simulation's: linear or mlp relevance
-    #[arg(long, value_name = "FORM", num_args = 0..=1, default_missing_value = "linear")]
-    estimate: Option<Form>,
+    #[arg(long, value_name = "FORM", num_args = 0..=1, default_missing_value = "linear", value_parser = estimators())]
+    estimate: Option<Source>,
 
     /// How often to run it all, each time with other users, clicks and initial weights
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -64,10 +65,10 @@ pub struct Demo {
     output: PathBuf,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Form {
-    Linear,
-    Mlp,
+/// What gives relevance while examination is estimated.
+fn estimators() -> impl TypedValueParser<Value = Source> {
+    let names = PossibleValuesParser::new(["linear", "mlp"]);
+    names.map(|name| if name == "mlp" { Source::EM_MLP } else { Source::EM })
 }
 
 /// Enough for straightforward's variance to fall below ips-pbm's bias; user-aware is ahead of both from far fewer.
@@ -105,14 +106,9 @@ impl Demo {
         };
         (settings.data.preset, settings.data.seed) = (self.preset, self.seed);
         settings.training.steps = self.steps;
-        if let Some(form) = self.estimate {
-            let relevance = match form {
-                Form::Linear => EmRelevance::Linear,
-                Form::Mlp => EmRelevance::Mlp,
-            };
+        if let Some(source) = self.estimate {
             settings.questions = vec![Question::Rq4];
-            settings.rq4.main = Source::em(relevance, true);
-            settings.rq4.sources = vec![Source::Cpbm];
+            (settings.rq4.main, settings.rq4.sources) = (source, vec![Source::Cpbm]);
         }
         settings
     }

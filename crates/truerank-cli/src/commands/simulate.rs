@@ -6,8 +6,9 @@ use anyhow::{Context, Result};
 use serde_json::json;
 use truerank::counts::is_counts_file;
 use truerank::data::Splits;
-use truerank::experiment::{WorldOptions, production_lists};
+use truerank::experiment::WorldOptions;
 use truerank::files::{check_file, check_folder};
+use truerank::ranker::production_lists;
 use truerank::simulate::{ShownLists, Simulation, Simulator, paper_etas, propensities_path};
 
 use super::common::{DataArguments, LoadedRanker};

@@ -6,8 +6,7 @@ use rayon::prelude::*;
 
 use super::world::click_rates;
 use super::{
-    EmRelevance, Found, Method, NDCG5, Outcome, Results, Run, Settings, Source, Store, World, WorldFacts, WorldId,
-    WorldOptions,
+    Found, Method, NDCG5, Outcome, Results, Run, Settings, Source, Store, World, WorldFacts, WorldId, WorldOptions,
 };
 use crate::data::{Splits, grade_note};
 use crate::network::Architecture;
@@ -268,8 +267,8 @@ const STEPS_PER_CHECK: f64 = 10.0;
 fn source_cost(source: Source) -> u64 {
     match source {
         Source::Known => 0,
-        Source::Em { relevance: EmRelevance::Linear, .. } => 30,
-        Source::Em { relevance: EmRelevance::Mlp, .. } => 200,
+        Source::Em { mlp: false, .. } => 30,
+        Source::Em { mlp: true, .. } => 200,
         _ => 60,
     }
 }

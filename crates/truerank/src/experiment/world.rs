@@ -1,11 +1,11 @@
 //! A log to learn from and what is known about it: from data and settings to counts, shown lists and the truth.
 
-use super::{Learner, Method, Outcome, production_ranker};
+use super::{Learner, Method, Outcome};
 use crate::counts::{CountOptions, Counts, count_log};
 use crate::data::Splits;
 use crate::progress::Progress;
 use crate::propensity::Propensities;
-use crate::ranker::Ranker;
+use crate::ranker::{Ranker, production_ranker};
 use crate::simulate::{ShownLists, Simulation, Simulator};
 use crate::{Error, Result};
 

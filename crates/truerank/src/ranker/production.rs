@@ -1,9 +1,9 @@
 //! The ranker that showed people what they clicked.
 
+use super::{Ranker, SvmRank, labelled_share};
 use crate::Result;
 use crate::data::Dataset;
 use crate::progress::Progress;
-use crate::ranker::{Ranker, SvmRank, labelled_share};
 use crate::simulate::{ShownLists, Simulation};
 
 /// Trains an SVM-rank on a random share of the labelled queries.
