@@ -8,7 +8,7 @@ use truerank::counts::{CountOptions, Counts, count_log};
 use truerank::data::{Dataset, Generator, Preset};
 use truerank::evaluate::{ClickMeasure, Counterfactual, Judgement, rank};
 use truerank::progress::Silent;
-use truerank::ranker::{Trainer, TrainingLists, production_ranker};
+use truerank::ranker::{Training, TrainingLists, production_ranker};
 use truerank::relevance::Estimator;
 use truerank::simulate::{ShownLists, Simulation};
 
@@ -23,7 +23,7 @@ fn main() -> truerank::Result<()> {
     let seeds: u64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(3);
     let data = Generator::preset(preset).generate()?;
     let labels = TrainingLists::from_grades(&data.train, 4, None)?;
-    let scores = Trainer::new().fit(&data.train, &labels, None, &Silent)?.score(&data.test)?;
+    let scores = Training::linear().fit_targets(&data.train, &labels, None, &Silent)?.score(&data.test)?;
     let production: Vec<ShownLists> = (1..=2)
         .map(|seed| {
             let ranker = production_ranker(&data.train, 0.01, seed, &Silent)?;

@@ -37,7 +37,6 @@ pub use run::{Accuracy, JudgedOn, MeasureValues, Outcome, Run, WorldId};
 pub use settings::{DataSettings, MadeWith, Settings, SimulationSettings, TrainingSettings};
 pub use source::Source;
 pub use store::{Store, WorldFacts};
-pub use training::Learner;
 pub use world::{World, WorldOptions};
 
 /// What rankers are chosen and compared by.
