@@ -29,7 +29,7 @@ fn main() -> Result<()> {
         for (log, swapped, shuffled) in
             [("one ranking", 0.0, 0.0), ("half swapped", 0.5, 0.0), ("half shuffled", 0.0, 0.5)]
         {
-            let simulator = simulation.clone().swapped(swapped).shuffled(shuffled).prepare(&data, &lists)?;
+            let simulator = simulation.clone().swap(swapped).shuffle(shuffled).prepare(&data, &lists)?;
             let methods: Vec<_> =
                 methods().into_iter().filter(|m| m.log == log && (only.is_empty() || m.name == only)).collect();
             if methods.is_empty() {

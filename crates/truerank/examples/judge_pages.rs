@@ -39,7 +39,7 @@ fn main() -> truerank::Result<()> {
             let mut sums = [0.0; 3];
             for seed in 1..=seeds {
                 let sessions = 20 * data.test.query_count() as u64;
-                let simulation = Simulation::new().sessions(sessions).shuffled(shuffled).zipf(exponent).seed(seed);
+                let simulation = Simulation::new().sessions(sessions).shuffle(shuffled).zipf(exponent).seed(seed);
                 let simulator = simulation.prepare(&data.test, &production[..lists])?;
                 let (counts, _) = count_log(&simulator.log(), &CountOptions::new())?;
                 let theta = simulator.propensities();

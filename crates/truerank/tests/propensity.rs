@@ -122,7 +122,7 @@ fn without_features(queries: usize, seed: u64) -> Dataset {
 
 fn shuffled_counts(data: &Dataset, sessions: u64, shuffled: f64, seed: u64) -> (Counts, Propensities) {
     let lists = [ShownLists::top(data, &vec![0.0; data.len()], 6).unwrap()];
-    let simulation = Simulation::new().etas(vec![1.2, 0.4]).sessions(sessions).shuffled(shuffled).seed(seed);
+    let simulation = Simulation::new().etas(vec![1.2, 0.4]).sessions(sessions).shuffle(shuffled).seed(seed);
     let simulator = simulation.prepare(data, &lists).unwrap();
     let (counts, _) = count_log(&simulator.log(), &CountOptions::new()).unwrap();
     (counts, simulator.propensities())

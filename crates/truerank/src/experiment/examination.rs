@@ -45,7 +45,7 @@ impl World<'_> {
                 Ok(em.resamples(0).seed(seed).estimate(&self.counts, Some(train), progress)?.propensities)
             }
             Source::Swap => {
-                let counts = self.intervened(|simulation| simulation.swapped(INTERVENED))?;
+                let counts = self.intervened(|simulation| simulation.swap(INTERVENED))?;
                 SwapExperiment::new().per_user(true).resamples(0).estimate(&counts)
             }
             Source::Harvesting => {
@@ -71,6 +71,6 @@ impl World<'_> {
 
     /// A second log of the same users in which half of the lists were shuffled.
     fn shuffled(&self) -> Result<crate::counts::Counts> {
-        self.intervened(|simulation| simulation.shuffled(INTERVENED))
+        self.intervened(|simulation| simulation.shuffle(INTERVENED))
     }
 }

@@ -4,6 +4,7 @@ mod as_shown;
 mod asked;
 mod checks;
 mod claim;
+mod demo;
 mod examination;
 mod findings;
 #[cfg(test)]
@@ -29,6 +30,7 @@ use crate::evaluate::Measure;
 
 pub use asked::Asked;
 pub use claim::{Claim, Part};
+pub use demo::Demo;
 pub use group::{Compared, Condition, Group, LogKind, SIGNIFICANCE, Scope};
 pub use method::Method;
 pub use questions::{CONVERGED, ClusterNumbers, EstimatedExamination, LearningCurves, NOT_BELOW, Question, RealLog};

@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::propensity::Propensities;
 use crate::ranker::{ModelForm, Training};
 use crate::report::Format;
-use crate::simulate::{Simulation, paper_etas};
+use crate::simulate::Simulation;
 use crate::{Error, Result};
 
 /// The paper's steps of an MLP.
@@ -75,8 +75,7 @@ impl Settings {
     }
 
     fn simulation(&self, clusters: usize, sessions: u64) -> Simulation {
-        let etas = paper_etas(clusters).unwrap_or_default();
-        Simulation::new().sessions(sessions).etas(etas).click_noise(self.simulation.click_noise)
+        Simulation::new().sessions(sessions).users(clusters).click_noise(self.simulation.click_noise)
     }
 
     /// How a network trains on so many training queries.

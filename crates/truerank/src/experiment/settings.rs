@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ClusterNumbers, EstimatedExamination, LearningCurves, Question, RealLog, WorldOptions, text};
+use super::{ClusterNumbers, EstimatedExamination, LearningCurves, Question, RealLog, text};
 use crate::data::{Generator, Preset, ReadOptions, Splits, read_splits};
 use crate::files::{Limit, read_text};
-use crate::ranker::ModelForm;
+use crate::ranker::{ModelForm, Production};
+use crate::simulate::Simulation;
 use crate::{Error, Result};
 
 /// An experiment: which questions, on which data, how often, how large.
@@ -149,8 +150,8 @@ impl Default for DataSettings {
 
 impl Default for SimulationSettings {
     fn default() -> Self {
-        let WorldOptions { length, production_share, .. } = WorldOptions::default();
-        SimulationSettings { length, production_share, click_noise: 0.1 }
+        let Production { length, production_share } = Production::default();
+        SimulationSettings { length, production_share, click_noise: Simulation::default().click_noise }
     }
 }
 

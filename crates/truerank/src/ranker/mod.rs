@@ -33,7 +33,7 @@ pub use join::Unmatched;
 pub use kinds::{ModelForm, RankerKind};
 pub use labelled::labelled_share;
 pub use loss::{listwise_softmax, pairwise_prs, pairwise_prs_by_score};
-pub use production::{production_lists, production_ranker};
+pub use production::{Production, production_ranker};
 pub use scale::scales_differ;
 pub use targets::{ScoredTrainingPairs, Targets, TrainingLists, TrainingPairs};
 pub use trainer::{Minimiser, ScoreMeasure, Validation};
