@@ -36,7 +36,7 @@ options! {
         /// Checks, one every 10 steps, without a better validation value before training stops.
         patience: Option<usize> = None, usual("10"), at_least(1.0), value("CHECKS");
         /// real: another name for a column of the log, such as user=client_id.
-        column: Vec<String> = Vec::new(), alias("columns"), has_commas(), value("FIELD=NAME");
+        columns: Vec<String> = Vec::new(), alias("column"), has_commas(), value("FIELD=NAME");
     }
     beside {
         /// Names of questions, or `all`.
@@ -79,7 +79,7 @@ impl Asked {
         set(&mut settings.rq2.sessions, some(&self.sizes));
         set(&mut settings.models, some(&self.model));
         set(&mut settings.real.log, some(&self.log));
-        for column in &self.column {
+        for column in &self.columns {
             let (field, name) = split_mapping(column)?;
             settings.real.columns.insert(field.to_string(), name.to_string());
         }
