@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use crate::data::Generation;
 use crate::experiment::{Asked, Demo};
 use crate::options::{Field, Options};
-use crate::ranker::{Production, Training};
+use crate::ranker::{Export, Production, Training};
 use crate::simulate::Simulation;
 
 /// The options of one stage, or of one method of it.
@@ -31,13 +31,16 @@ pub fn stages() -> Vec<Stage> {
         stage::<Simulation>("Simulation", "Simulating a log"),
         stage::<Production>("Production", "Lists of a simulated log"),
         stage::<Training>("Training", "Training a ranker"),
+        stage::<Export>("Export", "Writing for other programs"),
         stage::<Asked>("Experiment", "Experiments"),
         stage::<Demo>("Demo", "The demo"),
     ]
 }
 
 /// What is given to a stage beside its options: messages name these like options.
-const INPUTS: [&str; 12] = [
+const INPUTS: [&str; 14] = [
+    "to",
+    "feature_names",
     "data",
     "propensities",
     "relevance",
