@@ -388,7 +388,10 @@ fn wrong_values() {
             ("train data --model svm-rank --cost 0 -o OUT.st", &["the cost C should be positive and finite, but is 0"]),
             ("simulate data --sessions 0 -o OUT.csv", &["--sessions is 0, but should be at least 1"]),
             ("simulate data --sessions many -o OUT.csv", &["--sessions", "many"]),
-            ("simulate data --users 7 -o OUT.csv", &["--users is 7, but the paper has 5, 10 or 20; give --etas instead"]),
+            (
+                "simulate data --users 7 -o OUT.csv",
+                &["--users is 7, but the paper has 5, 10 or 20; give --etas instead"],
+            ),
             ("simulate data --swap 1.5 -o OUT.csv", &["--swap is 1.5, but should be from 0 to 1"]),
             ("simulate data --click-noise 2 -o OUT.csv", &["--click-noise is 2, but should be from 0 to 1"]),
             ("simulate data --length 0 -o OUT.csv", &["length", "0"]),
