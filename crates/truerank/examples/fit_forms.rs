@@ -11,10 +11,10 @@ use truerank::counts::{CountOptions, count_log};
 use truerank::data::{Dataset, Generator, Preset, ReadOptions, read_dataset};
 use truerank::doctor::Doctor;
 use truerank::evaluate::{Evaluator, Measure};
-use truerank::experiment::production_ranker;
 use truerank::fit::{Fit, FitData, FitLog, RankerForm};
 use truerank::progress::Silent;
 use truerank::random::stream;
+use truerank::ranker::production_ranker;
 use truerank::simulate::{ShownLists, Simulation};
 
 const NDCG5: Measure = Measure::Ndcg(Some(5));

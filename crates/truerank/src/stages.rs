@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
+use crate::data::Generation;
+use crate::experiment::{Asked, Demo};
 use crate::options::{Field, Options};
-use crate::ranker::{Export, Training};
+use crate::ranker::{Export, Production, Training};
+use crate::simulate::Simulation;
 
 /// The options of one stage, or of one method of it.
 #[derive(Debug, Clone)]
@@ -23,7 +26,15 @@ fn stage<T: Options>(name: &'static str, title: &'static str) -> Stage {
 
 /// All stages, in the order of the pipeline.
 pub fn stages() -> Vec<Stage> {
-    vec![stage::<Training>("Training", "Training a ranker"), stage::<Export>("Export", "Writing for other programs")]
+    vec![
+        stage::<Generation>("Generation", "Generating data"),
+        stage::<Simulation>("Simulation", "Simulating a log"),
+        stage::<Production>("Production", "Lists of a simulated log"),
+        stage::<Training>("Training", "Training a ranker"),
+        stage::<Export>("Export", "Writing for other programs"),
+        stage::<Asked>("Experiment", "Experiments"),
+        stage::<Demo>("Demo", "The demo"),
+    ]
 }
 
 /// What is given to a stage beside its options: messages name these like options.

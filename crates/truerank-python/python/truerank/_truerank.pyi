@@ -9,7 +9,7 @@ import numpy as np
 from typing_extensions import Unpack
 from numpy.typing import ArrayLike, NDArray
 
-from ._options import TrainingOptions
+from ._options import ExperimentOptions, GenerationOptions, ProductionOptions, SimulationOptions, TrainingOptions
 
 __version__: str
 
@@ -102,12 +102,7 @@ def read_splits(
 ) -> Splits: ...
 def split_by_query(data: Dataset, shares: tuple[float, float, float], *, seed: int = 1) -> Splits: ...
 def generate(
-    preset: str = "small",
-    *,
-    seed: int | None = None,
-    queries: tuple[int, int, int] | None = None,
-    features: int | None = None,
-    progress: _Progress = None,
+    preset: str | None = None, /, *, progress: _Progress = None, **options: Unpack[GenerationOptions]
 ) -> Splits: ...
 def set_threads(count: int) -> None: ...
 def threads() -> int: ...
@@ -124,25 +119,15 @@ class Simulation:
     def counts(self, *, patterns: bool = False) -> Counts: ...
     def write(self, path: _Path, *, progress: _Progress = None) -> None: ...
 
+class _SimulateOptions(SimulationOptions, ProductionOptions, total=False): ...
+
 def simulate(
     data: Dataset | Splits,
     *,
-    sessions: int | None = None,
-    users: int | None = None,
-    etas: Sequence[float] | None = None,
-    users_per_cluster: int | None = None,
-    user_noise: float | None = None,
-    zipf: float | None = None,
-    shared_queries: bool | None = None,
-    click_noise: float | None = None,
-    length: int | None = None,
-    swap: float | None = None,
-    shuffle: float | None = None,
     loggers: Sequence[Any] | None = None,
-    production_share: float | None = None,
     max_grade: int | None = None,
-    seed: int | None = None,
     progress: _Progress = None,
+    **options: Unpack[_SimulateOptions],
 ) -> Simulation: ...
 
 @final
@@ -535,22 +520,11 @@ def run_experiment(
     questions: str | Sequence[str] | None = None,
     *,
     config: _Path | None = None,
-    preset: str | None = None,
     data: _Path | None = None,
-    max_grade: int | None = None,
-    zero_based: bool | None = None,
-    features: int | None = None,
-    sessions: int | None = None,
-    sizes: Sequence[int] | None = None,
-    seeds: int | None = None,
-    model: str | Sequence[str] | None = None,
-    standardise: bool | None = None,
-    steps: int | None = None,
-    patience: int | None = None,
     log: _Path | Sequence[_Path] | None = None,
-    columns: Mapping[str, str] | None = None,
     folder: _Path | None = None,
     progress: _Progress = None,
+    **options: Unpack[ExperimentOptions],
 ) -> Results: ...
 
 # Logs of one's own

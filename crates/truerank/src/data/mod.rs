@@ -19,7 +19,7 @@ mod svmlight;
 mod ultra;
 
 pub use dataset::{Dataset, DatasetBuilder, Splits};
-pub use generate::{Generator, Preset};
+pub use generate::{Generation, Generator, Preset};
 pub use grades::grade_note;
 pub use options::ReadOptions;
 pub use parquet::{read_parquet, write_parquet};

@@ -39,6 +39,7 @@ pub use compress::zstd_encoder;
 pub use fingerprint::Fingerprint;
 pub use groups::GroupWriter;
 pub use leftovers::is_temporary;
+pub(crate) use leftovers::remove_leftovers;
 pub(crate) use open::Counted;
 pub use open::{Compression, FileFormat, Limit, decoder, read_bytes, read_text};
 pub use room::Room;
