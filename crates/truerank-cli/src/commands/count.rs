@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
-use truerank::counts::{CountOptions, is_counts_file};
+use anyhow::{Result, bail};
+use truerank::counts::{CountOptions, LogSummary, Totals, is_counts_file};
 use truerank::files::check_folder;
+use truerank::spark::SparkCount;
 
-use super::engine;
 use super::log_arguments::LogArguments;
 use super::memory::MemoryArguments;
 use crate::output::{Table, print, print_json, thousands};
@@ -63,7 +63,7 @@ impl Count {
         self.log.options()?;
         check_folder(&self.output, is_counts_file)?;
         let (counted, summary) = match &self.engine {
-            Some(url) => engine::count(url, &self.log, self.patterns, &self.output, progress)?,
+            Some(url) => self.count_on(url, progress)?,
             None => {
                 let room = self.memory.room_beside(&self.output);
                 self.log.count_into(&self.output, &CountOptions::new().patterns(self.patterns).room(room), progress)?
@@ -78,5 +78,16 @@ impl Count {
         let mut table = Table::default();
         totals.for_each(|(name, value)| table.row([name.to_string(), thousands(value)]));
         print(&format!("{}wrote {}\n", table.render(), self.output.display()))
+    }
+
+    /// Counts on a cluster, and says what should be known of the log.
+    fn count_on(&self, url: &str, progress: &Shown) -> Result<(Totals, LogSummary)> {
+        if self.log.is_ubi() {
+            bail!("--ubi-queries is not for --engine: OpenSearch's dumps are joined here; count without it");
+        }
+        let count = SparkCount::new(url).patterns(self.patterns);
+        let (totals, summary) = count.count(&self.log.logs, &self.log.options()?, &self.output, progress)?;
+        summary.remarks().iter().for_each(|remark| progress.say(remark));
+        Ok((totals, summary))
     }
 }

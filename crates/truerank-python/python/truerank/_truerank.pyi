@@ -313,68 +313,15 @@ class PairWeights:
     def __len__(self) -> int: ...
     def __eq__(self, value: object, /) -> bool: ...
 
-def _regression_em(
+def _estimate_examination(
     counts: Counts,
     data: Dataset | Splits | None,
-    *,
-    per_user: bool | None,
-    relevance: str | None,
-    prior: str | None,
-    shrink: str | None,
-    clusters: int | str | None,
-    grouping: str | None,
-    strict: bool | None,
-    iterations: int | None,
-    tolerance: float | None,
-    resamples: int | None,
-    seed: int | None,
-    progress: _Progress,
-) -> tuple[Propensities, list[dict[str, Any]]]: ...
-def _swap_experiment(
-    counts: Counts, *, per_user: bool | None, resamples: int | None, seed: int | None
-) -> Propensities: ...
-def _intervention_harvesting(
-    counts: Counts,
-    *,
-    per_user: bool | None,
-    weighting: str | None,
-    iterations: int | None,
-    tolerance: float | None,
-    resamples: int | None,
-    seed: int | None,
-) -> Propensities: ...
-def _cpbm(
-    counts: Counts,
     *,
     user_features: _Path | tuple[ArrayLike, ArrayLike] | None,
-    weighting: str | None,
-    iterations: int | None,
-    tolerance: float | None,
-    resamples: int | None,
-    seed: int | None,
-    progress: _Progress,
-) -> Propensities: ...
-def _user_pbm(
-    counts: Counts,
-    data: Dataset | Splits | None,
-    *,
-    per_user: bool | None,
-    iterations: int | None,
-    tolerance: float | None,
-    seed: int | None,
-    progress: _Progress,
-) -> Propensities: ...
-def _dla(
-    counts: Counts,
-    data: Dataset | Splits | None,
-    *,
-    per_user: bool | None,
-    model: str | None,
-    iterations: int | None,
-    seed: int | None,
     ranker: _Path | None,
     progress: _Progress,
-) -> Propensities: ...
+    **options: Any,
+) -> tuple[Propensities, list[dict[str, Any]]]: ...
 
 # Rankers
 

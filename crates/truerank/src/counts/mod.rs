@@ -53,14 +53,11 @@ mod view;
 mod whole_pages;
 mod writer;
 
-#[cfg(feature = "spark")]
 pub(crate) use conflict::{ConflictKind, NamedConflict, locate};
-#[cfg(feature = "spark")]
 pub(crate) use count::CLICKS_ALONE;
 pub use count::{CountOptions, count_files, count_files_into, count_files_view, count_log};
 pub use counter::Counter;
 pub use folder::is_counts_file;
-#[cfg(feature = "spark")]
 pub(crate) use folder::{CELLS, Meta, PATTERNS, SESSIONS};
 pub use model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
 pub use pages::{Page, Pages};
@@ -70,5 +67,4 @@ pub use stored::{Need, StoredCounts, held_counts, open_counts};
 pub use summary::{LogSummary, PageSummary};
 pub use view::{Block, CountsView, Totals};
 pub(crate) use view::{by_document, by_position};
-#[cfg(feature = "spark")]
 pub(crate) use writer::GROUP;

@@ -63,7 +63,6 @@ mod parquet;
 mod read;
 mod record;
 mod rows;
-#[cfg(feature = "spark")]
 mod shape;
 mod source;
 mod table;
@@ -95,9 +94,7 @@ pub(crate) use click_when::{Condition, NO_VALUE};
 pub(crate) use expand::STDIN;
 pub(crate) use read::{Piece, Reading, for_each_rows, for_each_rows_in_order};
 pub(crate) use rows::{IdColumn, OTHER, Rows, SMALL};
-#[cfg(feature = "spark")]
 pub(crate) use shape::{ColumnKind, FileShape, LogShape};
 pub(crate) use source::{check_files, unit_of};
-#[cfg(feature = "spark")]
 pub(crate) use values::session_of_text;
 pub(crate) use values::shown;

@@ -352,7 +352,6 @@ impl ReadOptions {
     }
 
     /// What happens to bad rows.
-    #[cfg(feature = "spark")]
     pub(crate) fn bad_row_policy(&self) -> &OnBadRow {
         &self.on_bad_row
     }

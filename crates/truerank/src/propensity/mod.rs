@@ -47,7 +47,7 @@ mod user_pbm;
 mod users;
 
 pub use compare::PropensityError;
-pub use em::{EmEstimate, EmUsers, RegressionEm, RelevanceForm, RelevancePrior, ShrinkUsers, UserChoice};
+pub use em::{EmEstimate, EmUsers, RegressionEm, RelevanceForm, RelevancePrior, ShrinkUsers};
 pub use identifiability::{Groups, Identifiability, Links, Piece, Slot};
 pub use interventions::{Contexts, Cpbm, InterventionHarvesting, SwapExperiment, Weighting};
 pub use lookup::Examination;

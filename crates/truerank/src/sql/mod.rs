@@ -11,5 +11,4 @@ mod dialect;
 pub use count::{CountSql, CountView};
 pub use dialect::Dialect;
 
-#[cfg(feature = "spark")]
 pub(crate) use click::click_value;
