@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int32Array, Int64Array};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use truerank::counts::{CountOptions, Counts, CountsView, LogSummary, count_files};
+use truerank::counts::{CountOptions, Counts, CountsView, LogSource, LogSummary};
 use truerank::files::Room;
 use truerank::memory::Memory;
 
@@ -15,7 +15,7 @@ use crate::error::{LogWarning, value_error};
 use crate::html;
 use crate::ids::ids_to_numpy;
 use crate::json::json_to_python;
-use crate::log::{LogInput, LogOptions};
+use crate::log::{LogOptions, log_source};
 use crate::options::{parsed, with};
 use crate::run::{run, run_quiet};
 use crate::table::{PyTable, id_column, table};
@@ -35,12 +35,12 @@ use crate::table::{PyTable, id_column, table};
 pub struct PyCounts {
     pub inner: Arc<Counts>,
     /// What is known of the log, where it was counted here.
-    pub summary: Option<Arc<LogSummary>>,
+    pub summary: Arc<LogSummary>,
 }
 
 impl From<Counts> for PyCounts {
     fn from(counts: Counts) -> Self {
-        PyCounts { inner: Arc::new(counts), summary: None }
+        PyCounts { inner: Arc::new(counts), summary: Arc::default() }
     }
 }
 
@@ -95,13 +95,12 @@ impl PyCounts {
             header,
             events,
         };
-        let input = LogInput::from_python(log, options.read_options()?)?;
+        let log = log_source(log, &options)?;
         let room = room(memory, temporary)?;
         let what = with(CountOptions::new().room(room), patterns, CountOptions::patterns);
-        let (counts, summary) =
-            run(py, progress, |progress| count_files(&input.paths, &input.options, &what, progress))?;
-        warn(py, &summary)?;
-        Ok(PyCounts { inner: Arc::new(counts), summary: Some(Arc::new(summary)) })
+        let (inner, summary) = run(py, progress, |progress| log.count(&what, progress))?;
+        warn(py, &log, &summary)?;
+        Ok(PyCounts { inner, summary: Arc::new(summary) })
     }
 
     /// Reads a folder that `write` or `truerank count` wrote.
@@ -132,15 +131,13 @@ impl PyCounts {
     /// The totals, the rows left out and what should be known, as `truerank count --json` prints them.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let unknown = LogSummary::default();
-        let summary = self.summary.as_deref().unwrap_or(&unknown);
-        json_to_python(py, &summary.to_json(&self.inner.totals()))
+        json_to_python(py, &self.summary.to_json(&self.inner.totals()))
     }
 
     /// What should be known of the log: guessed columns, rows left out.
     #[getter]
     fn remarks(&self) -> Vec<String> {
-        self.summary.as_ref().map_or(Vec::new(), |summary| summary.remarks())
+        self.summary.remarks()
     }
 
     /// The ids of the queries, sorted.
@@ -238,9 +235,9 @@ impl PyCounts {
     }
 }
 
-/// Says aloud that rows were left out.
-pub fn warn(py: Python<'_>, summary: &LogSummary) -> PyResult<()> {
-    let Some(left_out) = summary.left_out() else { return Ok(()) };
+/// Warns that rows were left out, where they were read now.
+pub fn warn(py: Python<'_>, log: &LogSource, summary: &LogSummary) -> PyResult<()> {
+    let Some(left_out) = summary.left_out().filter(|_| !log.is_counted()) else { return Ok(()) };
     let first = summary.bad_rows.first.first().map_or(String::new(), |first| format!("; the first: {first}"));
     let text = CString::new(truerank::text::line(&format!("{left_out}{first}"))).unwrap_or_default();
     PyErr::warn(py, &py.get_type::<LogWarning>(), &text, 1)

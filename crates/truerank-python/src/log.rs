@@ -6,11 +6,13 @@ use arrow_array::RecordBatch;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyMapping, PySlice, PyString, PyTuple};
+use truerank::counts::LogSource;
 use truerank::log::{
     ClickList, ClickWhen, Columns, EventOptions, Header, LogFormat, OnBadRow, ReadOptions, Table, Time, columns_read,
 };
 
 use crate::columns::column_from_python;
+use crate::counts::PyCounts;
 use crate::error::{to_python, value_error};
 use crate::options::{parsed, with};
 use crate::table::{Batches, batches_from_python};
@@ -149,32 +151,20 @@ fn time(value: &Bound<'_, PyAny>) -> PyResult<Time> {
     text.extract::<String>()?.parse().map_err(to_python)
 }
 
-/// A log and how to read it, as the library takes them.
-pub struct LogInput {
-    pub paths: Vec<PathBuf>,
-    pub options: ReadOptions,
-}
-
-impl LogInput {
-    /// The files in a few words; a table in memory has no name.
-    pub fn name(&self) -> Option<String> {
-        match self.paths.as_slice() {
-            [path] if path.as_os_str() == NAME => None,
-            [path] => Some(path.display().to_string()),
-            [first, rest @ ..] => Some(format!("{} and {} more", first.display(), rest.len())),
-            [] => None,
-        }
+/// The log that was given: counts, a folder of them, files, or a table. Counts take no options of reading.
+pub fn log_source(log: &Bound<'_, PyAny>, options: &LogOptions<'_, '_>) -> PyResult<LogSource> {
+    if let Ok(counts) = log.cast::<PyCounts>() {
+        options.refuse("counts were read already")?;
+        let PyCounts { inner, summary } = counts.get();
+        return Ok(LogSource::Counts(inner.clone(), summary.clone()));
     }
-
-    /// Paths as they are; a table in memory goes into the options under a name that stands for it.
-    pub fn from_python(log: &Bound<'_, PyAny>, options: ReadOptions) -> PyResult<Self> {
-        if let Some(paths) = paths(log)? {
-            return Ok(LogInput { paths, options });
-        }
-        let Batches { schema, batches } = batches(log, &options)?;
-        let table = Table::new(NAME, schema, batches).map_err(to_python)?;
-        Ok(LogInput { paths: vec![NAME.into()], options: options.table(table) })
+    let reading = options.read_options()?;
+    if let Some(paths) = paths(log)? {
+        return LogSource::open(paths, reading).map_err(to_python);
     }
+    let Batches { schema, batches } = batches(log, &reading)?;
+    let table = Table::new(NAME, schema, batches).map_err(to_python)?;
+    Ok(LogSource::table(table, reading))
 }
 
 /// One path, or several; None for what is no path.

@@ -7,7 +7,7 @@ use truerank::counts::{CountOptions, is_counts_file};
 use truerank::files::check_folder;
 
 use super::engine;
-use super::log_arguments::LogArguments;
+use super::log_arguments::{LogArguments, tell};
 use super::memory::MemoryArguments;
 use crate::output::{Table, print, print_json, thousands};
 use crate::progress::Shown;
@@ -60,15 +60,16 @@ pub struct Count {
 impl Count {
     pub fn run(mut self, progress: &Shown) -> Result<()> {
         self.log.keep_bad_rows_in(&self.output);
-        self.log.options()?;
+        let log = self.log.source()?;
         check_folder(&self.output, is_counts_file)?;
         let (counted, summary) = match &self.engine {
-            Some(url) => engine::count(url, &self.log, self.patterns, &self.output, progress)?,
+            Some(url) => engine::count(url, &log, self.patterns, &self.output, progress)?,
             None => {
                 let room = self.memory.room_beside(&self.output);
-                self.log.count_into(&self.output, &CountOptions::new().patterns(self.patterns).room(room), progress)?
+                log.count_into(&self.output, &CountOptions::new().patterns(self.patterns).room(room), progress)?
             }
         };
+        tell(&summary, progress);
         progress.finish();
         if self.json {
             return print_json(&summary.to_json(&counted));

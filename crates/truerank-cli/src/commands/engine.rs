@@ -3,32 +3,25 @@
 use std::path::Path;
 
 use anyhow::Result;
-use truerank::counts::{LogSummary, Totals};
+use truerank::counts::{LogSource, LogSummary, Totals};
 use truerank::propensity::Propensities;
 
-use super::log_arguments::LogArguments;
 use crate::progress::Shown;
 
-/// Counts logs on a cluster, writes the folder, and says what should be known of them.
+/// Counts logs on a cluster, and writes the folder.
 #[cfg(feature = "spark")]
 pub fn count(
     url: &str,
-    log: &LogArguments,
+    log: &LogSource,
     patterns: bool,
     output: &Path,
     progress: &Shown,
 ) -> Result<(Totals, LogSummary)> {
-    if log.is_ubi() {
-        anyhow::bail!("--ubi-queries is not for --engine: OpenSearch's dumps are joined here; count without it");
-    }
-    let count = truerank::spark::SparkCount::new(url).patterns(patterns);
-    let (totals, summary) = count.count(&log.logs, &log.options()?, output, progress)?;
-    summary.remarks().iter().for_each(|remark| progress.say(remark));
-    Ok((totals, summary))
+    Ok(truerank::spark::SparkCount::new(url).patterns(patterns).count(log, output, progress)?)
 }
 
 #[cfg(not(feature = "spark"))]
-pub fn count(url: &str, _: &LogArguments, _: bool, _: &Path, _: &Shown) -> Result<(Totals, LogSummary)> {
+pub fn count(url: &str, _: &LogSource, _: bool, _: &Path, _: &Shown) -> Result<(Totals, LogSummary)> {
     Err(no_spark(url))
 }
 

@@ -4,15 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use truerank::counts::{
-    CountOptions, Counts, CountsView, LogSummary, Need, Totals, count_files, count_files_into, count_files_view,
-    count_log,
-};
+use truerank::counts::{LogSource, LogSummary};
 use truerank::log::{
-    ClickList, ClickWhen, Columns, EventOptions, Header, LogFormat, OnBadRow, ReadOptions, Time, UbiOptions, read_ubi,
+    ClickList, ClickWhen, Columns, EventOptions, Header, LogFormat, OnBadRow, ReadOptions, Time, UbiOptions,
 };
 use truerank::memory::Memory;
-use truerank::progress::Progress;
 
 use crate::progress::Shown;
 
@@ -25,7 +21,7 @@ pub struct LogArguments {
     /// Log files, folders of them, 'quoted*patterns', or - for standard input: .parquet, .csv, .tsv, .jsonl, .ndjson or
     /// .json, text also .gz or .zst
     #[arg(required_unless_present = "ubi_queries", value_name = "LOG")]
-    pub logs: Vec<PathBuf>,
+    logs: Vec<PathBuf>,
 
     /// Instead of logs: dumps of OpenSearch's `ubi_queries`, JSON lines
     #[arg(long, value_name = "FILE", requires = "ubi_events", conflicts_with_all = ["logs", "column", "format", "on_bad_row", "quarantine", "from", "until", "list_separator", "clicks", "click_when", "no_header", "header", "event_column"], help_heading = UBI)]
@@ -126,7 +122,7 @@ impl LogArguments {
     }
 
     /// How to read the logs.
-    pub fn options(&self) -> Result<ReadOptions> {
+    fn options(&self) -> Result<ReadOptions> {
         let options = ReadOptions::new().columns(parse_columns(&self.column)?).format(self.format);
         let mut options = options.on_bad_row(self.on_bad_row()?);
         if let Some(from) = self.from {
@@ -173,51 +169,11 @@ impl LogArguments {
         Ok(Some(events))
     }
 
-    /// Whether rows are events, which are joined into impressions.
-    pub fn is_event_log(&self) -> bool {
-        self.event_column.is_some() || self.format == Some(LogFormat::Yandex)
-    }
-
-    /// Counts the logs, and says what should be known of them.
-    pub fn count(&self, what: &CountOptions, progress: &Shown) -> Result<(Counts, LogSummary)> {
-        let (counts, summary) = match self.is_ubi() {
-            true => self.count_ubi(what, progress)?,
-            false => count_files(&self.logs, &self.options()?, what, progress)?,
-        };
-        tell(&summary, progress);
-        Ok((counts, summary))
-    }
-
-    /// Counts the logs into a folder, and says what should be known of them.
-    pub fn count_into(&self, folder: &Path, what: &CountOptions, progress: &Shown) -> Result<(Totals, LogSummary)> {
-        let (totals, summary) = match self.is_ubi() {
-            true => {
-                let (counts, summary) = self.count_ubi(what, progress)?;
-                (counts.write(folder)?, summary)
-            }
-            false => count_files_into(folder, &self.logs, &self.options()?, what, progress)?,
-        };
-        tell(&summary, progress);
-        Ok((totals, summary))
-    }
-
-    /// Counts the logs within the room of `what`, for estimation, and says what should be known of them.
-    pub fn count_view(&self, what: &CountOptions, progress: &Shown) -> Result<(Box<dyn CountsView>, LogSummary)> {
-        if self.is_ubi() {
-            let (counts, summary) = self.count(what, progress)?;
-            return Ok((Box::new(counts), summary));
+    /// The log that is meant.
+    pub fn source(&self) -> Result<LogSource> {
+        if self.ubi_queries.is_empty() {
+            return Ok(LogSource::open(self.logs.clone(), self.options()?)?);
         }
-        let counted = count_files_view(&self.logs, &self.options()?, what, Need::Estimation, progress)?;
-        tell(&counted.1, progress);
-        Ok(counted)
-    }
-
-    /// Whether queries and events of OpenSearch are read instead of a log.
-    pub fn is_ubi(&self) -> bool {
-        !self.ubi_queries.is_empty()
-    }
-
-    fn count_ubi(&self, what: &CountOptions, progress: &Shown) -> Result<(Counts, LogSummary)> {
         let mut options = UbiOptions::new();
         if !self.ubi_click.is_empty() {
             options = options.clicks(self.ubi_click.clone());
@@ -225,35 +181,7 @@ impl LogArguments {
         if let Some(depth) = self.ubi_depth {
             options = options.depth(depth);
         }
-        progress.begin("joining queries and events", 1);
-        let (log, joined) = read_ubi(&self.ubi_queries, &self.ubi_events, &options)?;
-        let (counts, summary) = count_log(&log, what)?;
-        let files = (self.ubi_queries.len() + self.ubi_events.len()) as u64;
-        Ok((counts, LogSummary { files, notes: joined.remarks(), ..summary }))
-    }
-
-    /// Counts the logs with other options than the arguments'.
-    pub fn count_with(&self, options: &ReadOptions, progress: &Shown) -> Result<(Counts, LogSummary)> {
-        Ok(count_files(&self.logs, options, &CountOptions::new(), progress)?)
-    }
-
-    /// The logs in a few words.
-    pub fn name(&self) -> String {
-        match self.logs.iter().chain(&self.ubi_queries).collect::<Vec<_>>().as_slice() {
-            [log] => log.display().to_string(),
-            [first, rest @ ..] => format!("{} and {} more", first.display(), rest.len()),
-            [] => String::new(),
-        }
-    }
-
-    /// The folder that `truerank count` wrote, if that is what is named.
-    pub fn counts_folder(&self) -> Option<&Path> {
-        self.logs.first().filter(|path| self.logs.len() == 1 && path.join("meta.json").is_file()).map(PathBuf::as_path)
-    }
-
-    /// Whether a log comes from standard input, which can be read once only.
-    pub fn reads_standard_input(&self) -> bool {
-        self.logs.iter().any(|path| path.as_os_str() == "-")
+        Ok(LogSource::Ubi(self.ubi_queries.clone(), self.ubi_events.clone(), options))
     }
 
     fn on_bad_row(&self) -> Result<OnBadRow> {
@@ -268,7 +196,7 @@ impl LogArguments {
 }
 
 /// What should be known of a log, and what counting took: that depends on the memory, so it is no part of any result.
-fn tell(summary: &LogSummary, progress: &Shown) {
+pub fn tell(summary: &LogSummary, progress: &Shown) {
     summary.remarks().iter().for_each(|remark| progress.say(remark));
     if summary.spooled > 0 {
         let size = Memory::new(summary.spooled);

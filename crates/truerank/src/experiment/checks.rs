@@ -4,9 +4,10 @@ use std::fmt::Display;
 
 use super::settings::MadeWith;
 use super::{Question, Settings, Source, Store};
+use crate::counts::LogSource;
 use crate::data::{Dataset, Splits};
 use crate::files::Fingerprint;
-use crate::log::{self, Columns, ReadOptions};
+use crate::log::{Columns, ReadOptions};
 use crate::ranker::ModelForm;
 use crate::simulate::paper_etas;
 use crate::{Error, Result};
@@ -116,13 +117,13 @@ impl Settings {
         if self.data.folder.is_none() {
             return refuse("real.log names a log, so data.folder should name its documents, but it is missing");
         }
-        log::check_files(&self.real.log, &self.log_options()?)
+        self.log_source()?.columns().map(drop)
     }
 
-    pub(super) fn log_options(&self) -> Result<ReadOptions> {
+    pub(super) fn log_source(&self) -> Result<LogSource> {
         let mut columns = Columns::default();
         self.real.columns.iter().try_for_each(|(field, name)| columns.map(field, name))?;
-        Ok(ReadOptions::new().columns(columns))
+        Ok(LogSource::files(&self.real.log, ReadOptions::new().columns(columns)))
     }
 
     /// Rankers are chosen by the grades of validation queries and judged by those of test queries.

@@ -1,10 +1,11 @@
 //! The log of real users, or one of its size that is simulated where nobody has one.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::checks::GENERATED_MAX_GRADE;
 use super::{Settings, World, WorldOptions};
-use crate::counts::{CountOptions, Counts, count_files};
+use crate::counts::{CountOptions, Counts};
 use crate::data::{Generator, Preset, Splits};
 use crate::progress::Progress;
 use crate::simulate::Simulation;
@@ -56,10 +57,9 @@ impl Settings {
     }
 
     pub(super) fn read_real_log<'a>(&self, data: &'a Splits, progress: &dyn Progress) -> Result<World<'a>> {
-        let options = self.log_options()?;
-        let (counts, _) = count_files(&self.real.log, &options, &CountOptions::new().patterns(true), progress)?;
+        let (counts, _) = self.log_source()?.count(&CountOptions::new().patterns(true), progress)?;
         check_log(&self.real.log[0], &counts)?;
-        Ok(World::logged(data, counts, self.data.max_grade))
+        Ok(World::logged(data, Arc::unwrap_or_clone(counts), self.data.max_grade))
     }
 }
 

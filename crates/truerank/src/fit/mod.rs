@@ -13,7 +13,8 @@ mod page;
 mod ranker;
 
 pub use folder::FitFolder;
-pub use input::{FitData, FitLog, SplitBy};
+pub use crate::counts::SplitBy;
+pub use input::{FitData, FitLog};
 pub use outcome::{FitOutcome, Graded, GradedPages, GradedResult, Judged, PartSizes, Training, TriedForm};
 pub use ranker::RankerForm;
 

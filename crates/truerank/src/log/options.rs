@@ -7,7 +7,6 @@ use std::str::FromStr;
 use super::click_when::ClickWhen;
 use super::columns::{Columns, Field};
 use super::events::EventOptions;
-use super::table::Table;
 use super::time::Time;
 use crate::files::FileFormat;
 use crate::named::find_named;
@@ -150,8 +149,6 @@ pub struct ReadOptions {
     pub(super) places: bool,
     /// Further columns of numbers.
     pub(super) numbers: Vec<String>,
-    pub(super) max_grade: u8,
-    pub(super) tables: Vec<Table>,
 }
 
 impl Default for ReadOptions {
@@ -170,8 +167,6 @@ impl Default for ReadOptions {
             times: false,
             places: false,
             numbers: Vec::new(),
-            max_grade: 4,
-            tables: Vec::new(),
         }
     }
 }
@@ -222,7 +217,7 @@ impl ReadOptions {
         self
     }
 
-    /// Whether times are read although nothing is left out by them, as [`time_at`](super::time_at) does. Default: no.
+    /// Whether times are read although nothing is left out by them, for splits by time. Default: no.
     pub fn times(mut self, times: bool) -> Self {
         self.times = times;
         self
@@ -257,41 +252,6 @@ impl ReadOptions {
     /// impressions or result pages.
     pub fn event_log(mut self, events: EventOptions) -> Self {
         self.events = Some(events);
-        self
-    }
-
-    /// The highest grade, where grades are read from the log. Default: 4.
-    pub fn max_grade(mut self, max_grade: u8) -> Self {
-        self.max_grade = max_grade;
-        self
-    }
-
-    /// A table in memory: a path that is its name means the table from now on, and not a file. It takes the place of an
-    /// earlier one of the same name. Default: none.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-    /// use truerank::log::{ReadOptions, Table, read_log};
-    /// let texts = |values: [&str; 2]| Arc::new(StringArray::from(values.to_vec())) as ArrayRef;
-    /// let numbers = |values: [i64; 2]| Arc::new(Int64Array::from(values.to_vec())) as ArrayRef;
-    /// let batch = RecordBatch::try_from_iter([
-    ///     ("session", texts(["s1", "s1"])),
-    ///     ("user", texts(["ada", "ada"])),
-    ///     ("query", texts(["shoes", "shoes"])),
-    ///     ("doc", numbers([17, 18])),
-    ///     ("position", numbers([1, 2])),
-    ///     ("click", numbers([0, 1])),
-    /// ]).unwrap();
-    /// let options = ReadOptions::new().table(Table::new("log", batch.schema(), vec![batch])?);
-    /// let log = read_log(&["log".into()], &options)?;
-    /// assert_eq!(log.impressions.len(), 2);
-    /// assert_eq!(log.docs.name(1), "18");
-    /// # Ok::<(), truerank::Error>(())
-    /// ```
-    pub fn table(mut self, table: Table) -> Self {
-        self.tables.retain(|other| other.name() != table.name());
-        self.tables.push(table);
         self
     }
 
@@ -335,9 +295,9 @@ impl ReadOptions {
         Err(Error::parameter(finding))
     }
 
-    /// The table that a path means.
-    pub(super) fn table_at(&self, path: &Path) -> Option<&Table> {
-        self.tables.iter().find(|table| path.as_os_str() == table.name())
+    /// Whether rows are events, which are joined into impressions.
+    pub(crate) fn is_event_log(&self) -> bool {
+        self.events().is_some()
     }
 
     /// Whether a page whose earliest row is at `time` is asked for.

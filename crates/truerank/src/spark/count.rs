@@ -6,7 +6,7 @@ use super::check::Checked;
 use super::cluster::Cluster;
 use super::copy::{copy_cells, copy_patterns, copy_sessions};
 use super::source::{FILE, IdKinds, SOURCE, make_source};
-use crate::counts::{LogSummary, Meta, Totals, is_counts_file};
+use crate::counts::{LogSource, LogSummary, Meta, Totals, is_counts_file};
 use crate::files::{TemporaryFolder, write_folder};
 use crate::log::{LogShape, OnBadRow, ReadOptions};
 use crate::progress::Progress;
@@ -40,13 +40,15 @@ impl SparkCount {
     /// Of the summary, what pages look like is not known. Bad rows are always an error.
     pub fn count(
         &self,
-        paths: &[PathBuf],
-        options: &ReadOptions,
+        log: &LogSource,
         output: &Path,
         progress: &dyn Progress,
     ) -> Result<(Totals, LogSummary)> {
+        let LogSource::Rows(parts, options) = log else {
+            return Err(Error::parameter("a cluster counts rows of log files, but this log has none; count it here"));
+        };
         check_options(options)?;
-        let log = LogShape::find(paths, options)?;
+        let log = LogShape::find(parts, options)?;
         progress.begin("counting on Spark", if self.patterns { 5 } else { 4 });
         // Outlives the connection, whose end stops what still writes there.
         let scratch = TemporaryFolder::create_beside(output)?;
@@ -159,7 +161,7 @@ mod tests {
     fn what_only_counting_here_can_do_is_refused_first() {
         let count = |options: ReadOptions| {
             let outcome =
-                SparkCount::new("sc://nowhere").count(&["no.csv".into()], &options, Path::new("out"), &Silent);
+                SparkCount::new("sc://nowhere").count(&LogSource::files(["no.csv"], options), Path::new("out"), &Silent);
             outcome.unwrap_err().to_string()
         };
         let new = ReadOptions::new;

@@ -284,7 +284,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         std::fs::write(&path, content).unwrap();
-        LogShape::find(&[path], options).unwrap().files.remove(0)
+        LogShape::find(&[path.into()], options).unwrap().files.remove(0)
     }
 
     fn columns(mappings: &[&str]) -> Columns {

@@ -10,7 +10,7 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::WriterProperties;
-use truerank::counts::{CountOptions, Counts, Need, StoredCounts, count_files, count_log, open_counts};
+use truerank::counts::{CountOptions, Counts, LogSource, Need, SplitBy, StoredCounts, count_log, open_counts};
 use truerank::data::{self, Dataset, DatasetFormat, Generator, Preset, Splits};
 use truerank::evaluate::{ClickPrediction, Evaluator, Measure};
 use truerank::experiment::{Method, Question, Run, Settings, Source, Store, WorldFacts};
@@ -162,14 +162,12 @@ fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
 /// Reads a log as commands do, with bad rows refused or left out.
 fn read_log(path: &Path, how: u64, options: &ReadOptions) -> Result<()> {
     let on_bad_row = if how.is_multiple_of(2) { OnBadRow::Error } else { OnBadRow::Skip };
-    let options = options.clone().on_bad_row(on_bad_row);
-    let paths = [path.to_path_buf()];
+    let log = LogSource::files([path], options.clone().on_bad_row(on_bad_row));
     match how / 2 % 16 {
-        0 => log::read_log(&paths, &options).map(drop),
-        1 => count_files(&paths, &options, &CountOptions::new().patterns(true), &Silent).map(drop),
-        2 => log::time_at(&paths, &options, 0.5).map(drop),
-        3 => log::read_features(&paths, &options, &["position".to_string()], None).map(drop),
-        _ => log::read_log(&paths, &options).map(drop),
+        1 => log.count(&CountOptions::new().patterns(true), &Silent).map(drop),
+        2 => log.split(SplitBy::Time, 0.5, 1, &Silent).map(drop),
+        3 => log.features(&["position".to_string()], None, 4).map(drop),
+        _ => log.read().map(drop),
     }
 }
 
@@ -222,7 +220,7 @@ fn event_logs() -> Vec<Reader> {
     let ubi = |path: &Path| {
         let folder = path.parent().unwrap();
         let [queries, actions] = ["queries.jsonl", "events.jsonl"].map(|name| folder.join(name));
-        log::read_ubi(&[queries], &[actions], &log::UbiOptions::new()).map(drop)
+        LogSource::Ubi(vec![queries], vec![actions], log::UbiOptions::new()).read().map(drop)
     };
     let options = EventOptions::new("event").queries(vec!["shown".into()]).clicks(vec!["click".into()]);
     let options = ReadOptions::new().event_log(options);

@@ -1,8 +1,8 @@
 //! Event logs as people have them, joined into impressions.
 
 use super::EventOptions;
-use crate::counts::{CountOptions, count_files};
-use crate::log::{Columns, LogFormat, OnBadRow, ReadOptions, read_log};
+use crate::counts::{CountOptions, LogSource};
+use crate::log::{Columns, LogFormat, OnBadRow, ReadOptions};
 use crate::progress::Silent;
 
 /// The pages of a log: query, user, and the documents in their order, clicked ones with a star.
@@ -10,7 +10,7 @@ fn pages(name: &str, content: &str, options: &ReadOptions) -> crate::Result<Vec<
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     std::fs::write(&path, content).unwrap();
-    let log = read_log(&[path], options)?;
+    let log = LogSource::files([path], options.clone()).read()?;
     let mut pages = Vec::new();
     for page in log.impressions.chunk_by(|a, b| a.session == b.session) {
         let mut docs = page.to_vec();
@@ -37,7 +37,7 @@ fn remarks(name: &str, content: &str, options: &ReadOptions) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     std::fs::write(&path, content).unwrap();
-    let (_, summary) = count_files(&[path], options, &CountOptions::new(), &Silent).unwrap();
+    let (_, summary) = LogSource::files([path], options.clone()).count(&CountOptions::new(), &Silent).unwrap();
     summary.remarks().join("\n")
 }
 

@@ -19,7 +19,7 @@ use crate::{Error, Result};
 use join::Pages;
 use lines::for_each_line;
 use record::{Event, Query, parse};
-pub use summary::UbiSummary;
+pub(crate) use summary::UbiSummary;
 
 /// What events mean.
 #[derive(Debug, Clone)]
@@ -91,7 +91,7 @@ enum Kind {
 ///
 /// What does not join is left out and counted. It is an error if a line is not JSON, a query has no `query_id`, or nothing
 /// was shown or clicked.
-pub fn read_ubi(queries: &[PathBuf], events: &[PathBuf], options: &UbiOptions) -> Result<(Log, UbiSummary)> {
+pub(crate) fn read_ubi(queries: &[PathBuf], events: &[PathBuf], options: &UbiOptions) -> Result<(Log, UbiSummary)> {
     if options.depth == 0 {
         return Err(Error::parameter("the number of hits that were shown should be at least 1, but is 0"));
     }
