@@ -230,3 +230,69 @@ fn count_ubi(
     let files = (queries.len() + events.len()) as u64;
     Ok((counts, LogSummary { files, notes: joined.remarks(), ..summary }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counts::SplitBy;
+    use crate::progress::Silent;
+
+    const ROWS: &str = "session,query,doc,position,click,time\n1,q,a,1,0,1\n1,q,b,2,1,2\n2,p,a,1,1,3\n2,p,b,2,0,4\n";
+
+    fn sources(folder: &Path) -> [LogSource; 3] {
+        let (file, counts) = (folder.join("log.csv"), folder.join("counts"));
+        std::fs::write(&file, ROWS).unwrap();
+        let log = LogSource::open(vec![file], ReadOptions::new()).unwrap();
+        log.count_into(&counts, &CountOptions::new(), &Silent).unwrap();
+        let (held, summary) = log.count(&CountOptions::new(), &Silent).unwrap();
+        let folder = LogSource::open(vec![counts], ReadOptions::new()).unwrap();
+        [log, folder, LogSource::Counts(held, Arc::new(summary))]
+    }
+
+    #[test]
+    fn a_log_gives_the_same_counts_whatever_holds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, written, held] = sources(folder.path());
+        let all = [&file, &written, &held].map(|log| log.count(&CountOptions::new(), &Silent).unwrap());
+        assert!(all[0].0 == all[1].0 && all[1].0 == all[2].0);
+        let pages = all.map(|(_, summary)| summary.pages.map(|pages| pages.pages));
+        assert_eq!(pages, [Some(2), None, Some(2)]);
+        assert_eq!([&file, &written, &held].map(LogSource::is_counted), [false, true, true]);
+        assert_eq!(file.title(), format!("Click log: {}", folder.path().join("log.csv").display()));
+        assert_eq!(held.title(), "Click log");
+        let two = LogSource::files(["a.csv", "b.csv"], ReadOptions::new());
+        assert_eq!(two.name().unwrap(), "a.csv and 1 more");
+        assert!(file.columns().unwrap().iter().any(|read| read.field == "doc"));
+    }
+
+    #[test]
+    fn what_a_log_cannot_do_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, written, held] = sources(folder.path());
+        let refused = |outcome: Result<()>, reason: &str| {
+            let message = outcome.unwrap_err().to_string();
+            assert!(message.contains(reason), "{message}");
+        };
+        let ubi = LogSource::Ubi(vec!["q".into()], vec!["e".into()], UbiOptions::new());
+        let stdin = LogSource::files(["-"], ReadOptions::new());
+        for log in [&written, &held, &ubi] {
+            refused(log.check_split(SplitBy::Time, 0.5), "have no times");
+            refused(log.check_features(), "features are columns of shown documents in a log");
+        }
+        refused(stdin.check_split(SplitBy::Time, 0.5), "can be read once only");
+        refused(stdin.check_features(), "can be read once only");
+        refused(file.check_split(SplitBy::Pages, 1.0), "held_out is 1, but should be between 0 and 1");
+        refused(written.count_into(folder.path(), &CountOptions::new(), &Silent).map(drop), "nothing to count");
+        refused(held.read().map(drop), "counts hold no rows");
+        let options = ReadOptions::new().list_separator('|');
+        refused(written.reading(&options).map(drop), "counts were read already");
+        assert!(file.reading(&options).is_ok());
+        let parts = file_split(folder.path());
+        assert_eq!((parts.train.impression_count(), parts.held_out.impression_count()), (2, 2));
+    }
+
+    fn file_split(folder: &Path) -> crate::counts::SplitLog {
+        let log = LogSource::files([folder.join("log.csv")], ReadOptions::new());
+        log.split(SplitBy::Time, 0.5, 1, &Silent).unwrap()
+    }
+}
