@@ -202,7 +202,7 @@ impl<T: Fn(Piece) -> Result<()> + Sync> Reader<'_, T> {
             return Err(error);
         }
         let bad = self.bad.into_inner().unwrap_or_else(PoisonError::into_inner).writer;
-        let Dispenser { heads, options, .. } = self.dispenser.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Dispenser { heads, .. } = self.dispenser.into_inner().unwrap_or_else(PoisonError::into_inner);
         let rows_of: Vec<u64> = self.rows_of.into_iter().map(AtomicU64::into_inner).collect();
         let mut notes = heads.notes;
         notes.extend(check_rows(&parts, &rows_of, &bad)?);

@@ -93,7 +93,7 @@ impl Heads {
 /// The files of a log as pieces of work, numbered in their order.
 pub(super) struct Dispenser<'a> {
     parts: &'a [LogPart],
-    pub options: &'a ReadOptions,
+    options: &'a ReadOptions,
     /// The file that is open, or is opened next.
     file: usize,
     source: Option<Source>,
