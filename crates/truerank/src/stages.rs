@@ -3,8 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
+use crate::counts::CountOptions;
+use crate::files::RoomOptions;
 use crate::options::{Field, Options};
 use crate::ranker::Training;
+use crate::sql::SqlOptions;
+use crate::{data, log};
 
 /// The options of one stage, or of one method of it.
 #[derive(Debug, Clone)]
@@ -23,11 +27,19 @@ fn stage<T: Options>(name: &'static str, title: &'static str) -> Stage {
 
 /// All stages, in the order of the pipeline.
 pub fn stages() -> Vec<Stage> {
-    vec![stage::<Training>("Training", "Training a ranker")]
+    vec![
+        stage::<data::ReadOptions>("Data", "Reading a data set"),
+        stage::<log::ReadOptions>("Log", "Reading a log"),
+        stage::<log::UbiOptions>("Ubi", "Reading dumps of OpenSearch's User Behavior Insights"),
+        stage::<CountOptions>("Count", "Counting a log"),
+        stage::<RoomOptions>("Memory", "Memory, and the disk for what does not fit"),
+        stage::<SqlOptions>("Sql", "Counting a log in a warehouse"),
+        stage::<Training>("Training", "Training a ranker"),
+    ]
 }
 
 /// What is given to a stage beside its options: messages name these like options.
-const INPUTS: [&str; 12] = [
+const INPUTS: [&str; 15] = [
     "data",
     "propensities",
     "relevance",
@@ -40,6 +52,9 @@ const INPUTS: [&str; 12] = [
     "engine",
     "per_query",
     "against",
+    "ubi_queries",
+    "ubi_events",
+    "feature",
 ];
 
 /// Whether this is the name of an option, or of what is given beside options.

@@ -9,7 +9,7 @@ use parquet::arrow::ArrowWriter;
 use proptest::prelude::*;
 use truerank::counts::{CountOptions, Counts, LogSource, count_log};
 use truerank::ids::{Ids, Texts};
-use truerank::log::{BadKind, Columns, Impression, Log, LogWriter, OnBadRow, ReadOptions, write_log};
+use truerank::log::{BadKind, Columns, Impression, Log, LogWriter, ReadOptions, write_log};
 use truerank::progress::Silent;
 
 fn with_patterns() -> CountOptions {
@@ -422,7 +422,7 @@ fn bad_rows_of_parquet_are_refused_or_left_out_alone() {
     let paths = [path];
     let error = count(&paths).unwrap_err().to_string();
     assert!(error.ends_with("a.parquet: row 3: position is 0.5, but positions are whole numbers from 1"), "{error}");
-    let options = ReadOptions::new().on_bad_row(OnBadRow::Quarantine(kept.clone()));
+    let options = ReadOptions::new().quarantine(kept.clone());
     let (counts, summary) = LogSource::files(&paths, options).count(&with_patterns(), &Silent).unwrap();
     assert_eq!((summary.rows, counts.click_count(), summary.sessions), (3, 1, 2));
     // A user who stands in bad rows only is none.

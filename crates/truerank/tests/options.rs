@@ -47,6 +47,7 @@ fn row(field: &Field) -> String {
         Kind::Number => format!("number{range}"),
         Kind::Text => "text".to_string(),
         Kind::TextOrNumber => format!("text or number{range}"),
+        Kind::Mapping => "names and their values".to_string(),
         Kind::Path => "path".to_string(),
         Kind::Choice(names) => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
     };
@@ -66,7 +67,7 @@ fn python_knows_the_types_of_keywords() {
         "\"\"\"The types of keywords, generated from the declarations of options; do not edit.\"\"\"\n\n\
          from __future__ import annotations\n\n\
          from os import PathLike\n\
-         from typing import Any, Literal, Sequence, TypedDict, Union\n\n\
+         from typing import Any, Literal, Mapping, Sequence, TypedDict, Union\n\n\
          _Path = Union[str, \"PathLike[str]\"]\n\
          _Any = Any\n",
     );
@@ -90,6 +91,7 @@ fn python_type(field: &Field) -> String {
         Kind::Number => "float".to_string(),
         Kind::Text => "str".to_string(),
         Kind::TextOrNumber => "str | float".to_string(),
+        Kind::Mapping => return "Mapping[str, str | None]".to_string(),
         Kind::Path => "_Path".to_string(),
         Kind::Choice(names) => {
             let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();

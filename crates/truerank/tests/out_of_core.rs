@@ -84,7 +84,7 @@ fn counts_are_the_same_bytes_in_any_memory() {
     assert_eq!(summary.spooled, 0);
     assert!(plenty == bytes_of(&written));
     for threads in 1..=3 {
-        let (little, summary) = on_threads(threads, || counted(&paths, &options, &all.clone().room(little())));
+        let (little, summary) = on_threads(threads, || counted(&paths, &options, &all.clone().room(Some(little()))));
         assert!(summary.spooled > 1 << 20, "{}", summary.spooled);
         assert!(little == plenty, "{threads} threads");
     }
@@ -104,7 +104,7 @@ fn pages_that_are_left_out_are_left_out_in_any_memory() {
     let paths = write_parts(&log, folder.path());
     let options = ReadOptions::new().on_bad_row(OnBadRow::Skip);
     let (plenty, all) = counted(&paths, &options, &CountOptions::new());
-    let (little, summary) = counted(&paths, &options, &CountOptions::new().room(little()));
+    let (little, summary) = counted(&paths, &options, &CountOptions::new().room(Some(little())));
     assert!(summary.spooled > 0 && summary.bad_rows.count > 100);
     assert_eq!(LogSummary { spooled: 0, ..summary }, all);
     assert!(little == plenty);
@@ -127,7 +127,7 @@ fn contradictions_are_told_alike_in_any_memory() {
         assert!(!target.exists());
         error.to_string()
     };
-    assert_eq!(message(&CountOptions::new().room(little())), message(&CountOptions::new()));
+    assert_eq!(message(&CountOptions::new().room(Some(little()))), message(&CountOptions::new()));
     assert!(message(&CountOptions::new()).contains("appears twice in session"));
 }
 
@@ -140,17 +140,17 @@ fn ids_that_do_not_fit_are_an_error_with_the_way_out() {
     let log = Log { users: Ids::numbered(1), queries: Ids::numbered(1), docs: texts("d", 50_000), impressions };
     let path = folder.path().join("log.parquet");
     write_log(&log, &path).unwrap();
-    let what = CountOptions::new().room(little());
+    let what = CountOptions::new().room(Some(little()));
     let error = LogSource::files([path], ReadOptions::new()).count_into(&folder.path().join("counts"), &what, &Silent);
     let message = error.unwrap_err().to_string();
-    assert!(message.contains("but --memory 1MiB leaves 640KiB for them; raise --memory"), "{message}");
+    assert!(message.contains("but `memory` 1MiB leaves 640KiB for them; raise `memory`"), "{message}");
 }
 
 #[test]
 fn a_missing_temporary_folder_is_said_before_reading() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
-    let what = CountOptions::new().room(little().temporary(&missing));
+    let what = CountOptions::new().room(Some(little().temporary(&missing)));
     let log = LogSource::files([folder.path().join("no.csv")], ReadOptions::new());
     let error = log.count(&what, &Silent).unwrap_err();
     assert!(error.to_string().starts_with(&format!("{}: no such folder", missing.display())));

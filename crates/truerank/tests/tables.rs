@@ -50,7 +50,7 @@ fn outcome(log: &LogPart, options: &ReadOptions, quarantine: bool) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let kept = folder.path().join("kept.txt");
     let options = match quarantine {
-        true => options.clone().on_bad_row(OnBadRow::Quarantine(kept.clone())),
+        true => options.clone().quarantine(kept.clone()),
         false => options.clone(),
     };
     let renamed = |text: String| text.replace(&log.path().display().to_string(), NAME);
@@ -350,7 +350,7 @@ fn logs_without_rows_or_users_are_as_in_parquet() {
         "user",
         text_dictionary::<Int8Type>(&[None, None, None], true, |values| Arc::new(StringArray::from(values))),
     )]);
-    assert!(error_of(std::slice::from_ref(&packed), &ReadOptions::new()).ends_with("pass --column user="));
+    assert!(error_of(std::slice::from_ref(&packed), &ReadOptions::new()).ends_with("pass `columns` user="));
     assert_same(&[packed], std::slice::from_ref(&nobody), &ReadOptions::new());
     let without_users = log.project(&[0, 2, 3, 4, 5]).unwrap();
     assert_same(&[without_users.clone(), without_users.slice(0, 0)], &[without_users], &ReadOptions::new());
@@ -406,7 +406,7 @@ fn times_and_numbers_are_read() {
         let parts = table.split(SplitBy::Time, 0.1, 1, &Silent);
         assert_eq!(parts.unwrap().held_out.impression_count(), 1);
         assert_eq!(source(log, &ReadOptions::new().until(time)).read().unwrap().impressions.len(), 2);
-        assert_same(log, log, &ReadOptions::new().from(time));
+        assert_same(log, log, &ReadOptions::new().since(time));
         let (data, _) = table.features(&["price".into()], None, 4).unwrap();
         // Queries and documents by name: p has a; q has a and b.
         let expected = if numbers.data_type().is_floating() { [0.0, 1.5, 2.5] } else { [0.0, 3.0, 5.0] };

@@ -73,8 +73,8 @@ impl Doctor {
     pub fn run(self, progress: &Shown) -> Result<ExitCode> {
         let log = self.log.source()?;
         let data = self.features.read_documents(&log, progress)?;
-        let room = self.output.as_ref().map_or_else(|| self.memory.room(), |folder| self.memory.room_beside(folder));
-        let (counts, summary) = log.view(&CountOptions::new().room(room), Need::Estimation, progress)?;
+        let room = self.memory.room(self.output.as_deref());
+        let (counts, summary) = log.view(&CountOptions::new().room(Some(room)), Need::Estimation, progress)?;
         tell(&summary, progress);
         let examiner = Examiner::new().permutations(self.permutations).level(self.level).seed(self.seed);
         let diagnosis = examiner.examine(counts.as_ref(), summary.pages.as_ref(), data.as_ref(), progress)?;

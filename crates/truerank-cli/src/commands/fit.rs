@@ -117,7 +117,7 @@ impl Fit {
         self.check(&self.log.source()?)?;
         let way = self.way()?;
         let folder = FitFolder::create(&self.output)?;
-        self.log.keep_bad_rows_in(folder.path());
+        self.log.reading.0.keep_bad_rows_in(folder.path());
         let log = self.log.source()?;
         let data = self.data(&log, progress)?;
         let log = log.split(self.split(), self.held_out, self.seed, progress)?;

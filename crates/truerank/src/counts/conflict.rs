@@ -67,7 +67,7 @@ impl NamedConflict {
             ),
             ConflictKind::Users(a, b) => format!(
                 "session '{session}' of query '{query}' belongs to users '{}' and '{}', but a session has one user; \
-                 give each user's sessions their own ids, or join columns with --column session=USER+SESSION",
+                 give each user's sessions their own ids, or join columns with `columns` session=USER+SESSION",
                 shown(a),
                 shown(b)
             ),

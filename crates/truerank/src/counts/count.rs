@@ -14,34 +14,24 @@ use super::view::{CountsView, Totals};
 use super::writer::{FolderWriter, Names};
 use crate::files::{Room, StagedFolder, write_folder};
 use crate::log::{BadKind, BadRowsWriter, Log, LogPart, ReadOptions, Reading, for_each_rows};
+use crate::options::options;
 use crate::progress::{Progress, Silent};
 use crate::{Error, Result};
 
-/// What to count beside cells and sessions, and how much memory that may take.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct CountOptions {
-    patterns: bool,
-    room: Option<Room>,
+options! {
+    /// What to count beside cells and sessions, and how much memory that may take.
+    #[derive(PartialEq, Eq)]
+    pub struct CountOptions {
+        /// Also count which clicks occur together; the PRS loss needs it.
+        patterns: bool = false;
+    }
+    beside {
+        /// How much memory to hold, and where the rest goes; without, all is held.
+        room: Option<Room> = None,
+    }
 }
 
 impl CountOptions {
-    /// Cells and sessions, all in memory.
-    pub fn new() -> Self {
-        CountOptions::default()
-    }
-
-    /// Whether to count click patterns. Default: no.
-    pub fn patterns(mut self, patterns: bool) -> Self {
-        self.patterns = patterns;
-        self
-    }
-
-    /// How much memory to hold, and where the rest goes. Default: all is held.
-    pub fn room(mut self, room: Room) -> Self {
-        self.room = Some(room);
-        self
-    }
-
     /// How much memory to hold, where that was said.
     pub(super) fn held_within(&self) -> Option<&Room> {
         self.room.as_ref()
@@ -169,7 +159,10 @@ pub(crate) const CLICKS_ALONE: &str = "holds clicks alone: every row is clicked,
 /// A log in which all is clicked is a log of clicks, and one in which nothing is left has nothing to say.
 fn check_clicks(first: &LogPart, clicks: u64, impressions: u64) -> Result<()> {
     if impressions == 0 {
-        return Err(Error::input(first.path(), "has no result page in the time that is asked for, or all are left out"));
+        return Err(Error::input(
+            first.path(),
+            "has no result page in the time that is asked for, or all are left out",
+        ));
     }
     if clicks == impressions {
         return Err(Error::input(first.path(), CLICKS_ALONE));
@@ -187,5 +180,8 @@ pub fn count_log(log: &Log, options: &CountOptions) -> Result<(Counts, LogSummar
         Stop::Error(error) => error,
     })?;
     let pages = counted.summary.pages;
-    Ok((counted.into_counts()?, LogSummary { rows, sessions: pages.pages, pages: Some(pages), ..LogSummary::default() }))
+    Ok((
+        counted.into_counts()?,
+        LogSummary { rows, sessions: pages.pages, pages: Some(pages), ..LogSummary::default() },
+    ))
 }

@@ -10,6 +10,7 @@ use super::summary::LogSummary;
 use super::view::{CountsView, Totals};
 use crate::data::Dataset;
 use crate::log::{Log, LogPart, ReadColumn, ReadOptions, Table, UbiOptions, find_columns, read_log, read_ubi};
+use crate::options::Options;
 use crate::progress::Progress;
 use crate::{Error, Result};
 
@@ -68,9 +69,9 @@ impl LogSource {
 
     /// The same, where these options are the default: what is not read as rows has no use for them.
     pub fn reading(self, options: &ReadOptions) -> Result<Self> {
-        match (options == &ReadOptions::new(), self.why_no_rows()) {
-            (false, Some(why)) => {
-                Err(Error::parameter(format!("options of reading are for rows of a log, but {why}; leave them out")))
+        match (options.first_given(), self.why_no_rows()) {
+            (Some(name), Some(why)) => {
+                Err(Error::option(name, format!("is for reading a log, but {why}; leave it out")))
             }
             _ => Ok(self),
         }

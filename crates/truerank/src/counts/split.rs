@@ -88,14 +88,14 @@ impl LogSource {
         let at = time_at(parts, options, 1.0 - share)?;
         let count = |options| count_rows(parts, &options, &CountOptions::new(), progress);
         let (train, summary) = count(options.as_ref().clone().until(at))?;
-        let (held_out, _) = count(options.as_ref().clone().from(at))?;
+        let (held_out, _) = count(options.as_ref().clone().since(at))?;
         Ok(SplitLog { train, held_out, by: SplitBy::Time, summary })
     }
 
     /// Refuses a split that the log cannot have, before it is read.
     pub fn check_split(&self, by: SplitBy, share: f64) -> Result<()> {
         if !(share > 0.0 && share < 1.0) {
-            return Err(Error::parameter(format!("held_out is {share}, but should be between 0 and 1")));
+            return Err(Error::option("held_out", format!("is {share}, but should be between 0 and 1")));
         }
         match by {
             SplitBy::Time if !matches!(self, LogSource::Rows(..)) => Err(no_times()),

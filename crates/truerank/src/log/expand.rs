@@ -18,7 +18,9 @@ pub(crate) fn expand(parts: &[LogPart], format: Option<LogFormat>) -> Result<Vec
     let mut found = Vec::new();
     for part in parts {
         match part {
-            LogPart::Path(path) if !part.is_stdin() => found.extend(files(path, format)?.into_iter().map(LogPart::Path)),
+            LogPart::Path(path) if !part.is_stdin() => {
+                found.extend(files(path, format)?.into_iter().map(LogPart::Path))
+            }
             _ => found.push(part.clone()),
         }
     }
@@ -43,7 +45,7 @@ fn files_in(folder: &Path, format: Option<LogFormat>) -> Result<Vec<PathBuf>> {
     let is_log = |path: &PathBuf| (format.is_some() || LogFormat::of(path).is_some()) && path.is_file();
     files.retain(|path| !is_hidden(path) && !is_temporary(path) && is_log(path));
     if files.is_empty() {
-        let finding = format!("is a folder without log files, but a log's name ends in {}", super::options::ENDINGS);
+        let finding = format!("is a folder without log files, but a log's name ends in {}", super::format::endings());
         return Err(Error::input(folder, finding));
     }
     Ok(files)

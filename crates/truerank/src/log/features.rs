@@ -29,7 +29,7 @@ pub(crate) fn read_features(
     }
     let mut numbers = features.to_vec();
     numbers.extend(grade.map(String::from));
-    let options = ReadOptions { numbers, ..options.clone() };
+    let options = options.with_numbers(numbers);
     let table = Mutex::new(Table::default());
     let reading = for_each_rows(parts, &options, &Silent, |piece| {
         table.lock().unwrap_or_else(PoisonError::into_inner).add(&piece, &options);
@@ -79,7 +79,7 @@ impl Distinct {
 impl Table {
     fn add(&mut self, piece: &Piece, options: &ReadOptions) {
         let rows = &piece.rows;
-        let width = options.numbers.len();
+        let width = options.more.numbers.len();
         for row in 0..rows.len() {
             if rows.times.get(row).is_some_and(|&time| !options.is_in_range(time)) {
                 continue;

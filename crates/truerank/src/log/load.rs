@@ -80,7 +80,7 @@ pub(crate) fn time_at(parts: &[LogPart], options: &ReadOptions, share: f64) -> R
     if !(0.0..=1.0).contains(&share) {
         return Err(Error::parameter(format!("share should be in [0, 1], but is {share}")));
     }
-    let options = options.clone().times(true);
+    let options = options.with_times();
     let times = Mutex::new(Vec::new());
     let reading = for_each_rows(parts, &options, &Silent, |piece| {
         lock(&times).extend(piece.rows.times);
@@ -132,7 +132,7 @@ mod tests {
                 [(1, 1), (1, 2)]
             );
             assert_eq!((until.queries.len(), until.docs.len()), (1, 2));
-            assert_eq!(read(ReadOptions::new().from("2024-03-02".parse().unwrap())).impressions.len(), 2);
+            assert_eq!(read(ReadOptions::new().since("2024-03-02".parse().unwrap())).impressions.len(), 2);
             assert_eq!(read(ReadOptions::new()).impressions.len(), 4);
         });
     }
@@ -144,8 +144,8 @@ mod tests {
             with_log(rows, |paths| read_log(paths, &options).unwrap_err().to_string())
         };
         let all = "1,,q,a,1,0,1\n1,,q,b,2,1,1\n";
-        assert!(error(all, OnBadRow::Error).ends_with("needs one; where no user is known, pass --column user="));
-        assert!(error(all, OnBadRow::Skip).ends_with("where no user is known, pass --column user="));
+        assert!(error(all, OnBadRow::Error).ends_with("needs one; where no user is known, pass `columns` user="));
+        assert!(error(all, OnBadRow::Skip).ends_with("where no user is known, pass `columns` user="));
         assert!(error(&format!("{all}2,u,q,a,1,0,1\n"), OnBadRow::Error).ends_with("every impression needs one"));
     }
 }

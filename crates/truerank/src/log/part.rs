@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::bad_rows::Unit;
 use super::expand::STDIN;
-use super::options::{LogFormat, ReadOptions};
+use super::format::LogFormat;
+use super::options::ReadOptions;
 use super::table::Table;
 
 /// A part of a log.

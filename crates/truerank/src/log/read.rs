@@ -54,13 +54,13 @@ fn with_way_out(error: Error, parts: &[LogPart], options: &ReadOptions) -> Error
     let Error::Input { place, mut finding } = error else { return error };
     let is_about_users = finding.contains("user is empty") || finding.contains("user is missing");
     if is_about_users && (options.skips() || !has_good_rows(parts, options)) {
-        finding += "; where no user is known, pass --column user=";
+        finding += "; where no user is known, pass `columns` user=";
     }
     Error::Input { place, finding }
 }
 
 fn has_good_rows(parts: &[LogPart], options: &ReadOptions) -> bool {
-    let skipping = options.clone().on_bad_row(OnBadRow::Skip);
+    let skipping = ReadOptions { quarantine: None, on_bad_row: Some(OnBadRow::Skip), ..options.clone() };
     parts.iter().any(LogPart::is_stdin) || for_each_rows_in_order(parts, &skipping, |_| Ok(())).is_ok()
 }
 
@@ -80,7 +80,7 @@ fn read(
     workers: usize,
     take: impl Fn(Piece) -> Result<()> + Sync,
 ) -> Result<Reading> {
-    match options.events() {
+    match options.event_log() {
         Some(events) => read_events(parts, options, &events, progress, &take),
         None => read_records(parts, options, progress, workers, take),
     }
@@ -100,7 +100,7 @@ pub(super) fn read_records(
     let work = Reader {
         dispenser: Mutex::new(Dispenser::new(&parts, options)),
         bad: Mutex::new(InOrder {
-            writer: BadRowsWriter::create(&options.on_bad_row)?,
+            writer: BadRowsWriter::create(options.kept_in())?,
             waiting: BTreeMap::new(),
             next: 0,
         }),
@@ -120,7 +120,7 @@ pub(super) fn read_records(
 
 /// Bad rows must not be written over the log they come from.
 fn check_quarantine(parts: &[LogPart], options: &ReadOptions) -> Result<()> {
-    let OnBadRow::Quarantine(path) = &options.on_bad_row else { return Ok(()) };
+    let Some(path) = options.kept_in() else { return Ok(()) };
     let Ok(target) = path.canonicalize() else { return Ok(()) };
     match parts.iter().filter_map(LogPart::file).any(|file| file.canonicalize().is_ok_and(|file| file == target)) {
         true => {

@@ -5,8 +5,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::expand::expand;
+use super::format::LogFormat;
 use super::layout::{Layout, ReadColumn};
-use super::options::{Header, LogFormat, ReadOptions};
+use super::options::{Header, ReadOptions};
 use super::part::LogPart;
 use super::source::{Heads, Source};
 use crate::files::Compression;
@@ -103,7 +104,7 @@ impl FileShape {
             columns: source.columns(),
             types: source.types(),
             is_array: source.is_array(),
-            has_no_header: options.header != Header::First,
+            has_no_header: options.header_kind() != Header::First,
             compression: compression(path)?,
             layout,
         }))

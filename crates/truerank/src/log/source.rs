@@ -7,13 +7,11 @@ use std::sync::Arc;
 use super::bad_rows::BadRow;
 use super::batches::{BatchLog, BatchSource};
 use super::blocks::{BLOCK, Block, Blocks, Cut};
-use super::delimited::DelimitedForm;
-use super::events::YandexForm;
 use super::expand::expand;
+use super::format::{LogFormat, endings};
 use super::input::Input;
-use super::json::JsonForm;
 use super::layout::{Layout, ReadColumn};
-use super::options::{ENDINGS, LogFormat, ReadOptions};
+use super::options::ReadOptions;
 use super::parquet::ParquetFile;
 use super::part::LogPart;
 use super::rows::Rows;
@@ -196,20 +194,7 @@ impl Source {
             None if is_stdin => guess_format(blocks.head(0)?),
             None => return Err(unknown_form(path)),
         };
-        let form: Option<Arc<dyn TextForm>> = match format {
-            LogFormat::Csv => delimited(path, &mut blocks, b',', options, notes)?,
-            LogFormat::Tsv => delimited(path, &mut blocks, b'\t', options, notes)?,
-            LogFormat::JsonLines => match JsonForm::open(path, &mut blocks, options, notes)? {
-                Some(form) => Some(Arc::new(form)),
-                None => None,
-            },
-            LogFormat::Yandex => YandexForm::open(path, &mut blocks, options)?.map(|form| Arc::new(form) as _),
-            LogFormat::Parquet => {
-                let finding =
-                    "Parquet cannot be read from standard input: its directory stands at its end; give the file";
-                return Err(Error::input(path, finding));
-            }
-        };
+        let form = format.open_text(path, &mut blocks, options, notes)?;
         Ok(match form {
             Some(form) => Source::Text { cut: form.cut(), form, blocks: Box::new(blocks) },
             None => Source::Empty,
@@ -257,17 +242,6 @@ impl Source {
     }
 }
 
-fn delimited(
-    path: &Path,
-    blocks: &mut Blocks,
-    delimiter: u8,
-    options: &ReadOptions,
-    notes: &mut Vec<String>,
-) -> Result<Option<Arc<dyn TextForm>>> {
-    let form = DelimitedForm::open(path, blocks, delimiter, options, notes)?;
-    Ok(form.map(|form| Arc::new(form) as Arc<dyn TextForm>))
-}
-
 /// The form of text that says nothing of it: JSON starts with a bracket, and a TSV header has tabs.
 fn guess_format(head: &[u8]) -> LogFormat {
     let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
@@ -280,7 +254,8 @@ fn guess_format(head: &[u8]) -> LogFormat {
 }
 
 pub(super) fn unknown_form(path: &Path) -> Error {
-    let finding = format!("does not say its form, but the name of a log ends in {ENDINGS}; or say it with --format");
+    let finding =
+        format!("does not say its form, but the name of a log ends in {}; or say it with `format`", endings());
     Error::input(path, finding)
 }
 

@@ -38,12 +38,7 @@ impl SparkCount {
     /// Counts log files and writes the folder of counts, which appears only when it is complete.
     ///
     /// Of the summary, what pages look like is not known. Bad rows are always an error.
-    pub fn count(
-        &self,
-        log: &LogSource,
-        output: &Path,
-        progress: &dyn Progress,
-    ) -> Result<(Totals, LogSummary)> {
+    pub fn count(&self, log: &LogSource, output: &Path, progress: &dyn Progress) -> Result<(Totals, LogSummary)> {
         let LogSource::Rows(parts, options) = log else {
             return Err(Error::parameter("a cluster counts rows of log files, but this log has none; count it here"));
         };
@@ -72,12 +67,12 @@ impl SparkCount {
 
 /// Refuses what only counting here can do.
 fn check_options(options: &ReadOptions) -> Result<()> {
-    let refused = |what: &str| Err(Error::parameter(format!("{what} is not for --engine; count without it")));
-    match options.bad_row_policy() {
-        OnBadRow::Skip => refused("--on-bad-row skip"),
-        OnBadRow::Quarantine(_) => refused("--on-bad-row quarantine"),
-        OnBadRow::Error if options.has_range() => refused("--from and --until"),
-        OnBadRow::Error => Ok(()),
+    let refused = |option: &str| Err(Error::option(option, "is not for `engine`; count without it"));
+    match () {
+        () if options.skips() => refused("on_bad_row"),
+        () if options.since.is_some() => refused("since"),
+        () if options.until.is_some() => refused("until"),
+        () => Ok(()),
     }
 }
 
@@ -160,14 +155,17 @@ mod tests {
     #[test]
     fn what_only_counting_here_can_do_is_refused_first() {
         let count = |options: ReadOptions| {
-            let outcome =
-                SparkCount::new("sc://nowhere").count(&LogSource::files(["no.csv"], options), Path::new("out"), &Silent);
+            let outcome = SparkCount::new("sc://nowhere").count(
+                &LogSource::files(["no.csv"], options),
+                Path::new("out"),
+                &Silent,
+            );
             outcome.unwrap_err().to_string()
         };
         let new = ReadOptions::new;
-        assert_eq!(count(new().on_bad_row(OnBadRow::Skip)), "--on-bad-row skip is not for --engine; count without it");
-        assert!(count(new().on_bad_row(OnBadRow::Quarantine("b".into()))).starts_with("--on-bad-row quarantine"));
-        assert!(count(new().from("2024-03-01".parse().unwrap())).starts_with("--from and --until"));
+        assert_eq!(count(new().on_bad_row(OnBadRow::Skip)), "`on_bad_row` skip is not for `engine`; count without it");
+        assert!(count(new().on_bad_row(OnBadRow::Quarantine("b".into()))).starts_with("`on_bad_row` quarantine"));
+        assert!(count(new().from("2024-03-01".parse().unwrap())).starts_with("`from` and `until`"));
         assert_eq!(count(new()), "no.csv: no such file or folder");
     }
 }

@@ -16,7 +16,7 @@ use truerank::evaluate::{ClickPrediction, Evaluator, Measure};
 use truerank::experiment::{Method, Question, Run, Settings, Source, Store, WorldFacts};
 use truerank::files::Room;
 use truerank::ids::Ids;
-use truerank::log::{self, ClickList, Columns, EventOptions, Header, LogFormat, OnBadRow, ReadOptions, Time};
+use truerank::log::{self, ClickList, Columns, EventOptions, LogFormat, OnBadRow, ReadOptions, Time};
 use truerank::memory::Memory;
 use truerank::network::{Architecture, Network, Scaling};
 use truerank::progress::Silent;
@@ -184,16 +184,15 @@ fn logs(sample: &Sample) -> Vec<Reader> {
     let (all, gz, zst) = (texts(&[csv, &tsv]), gzip(csv.as_bytes()), zstd(csv.as_bytes()));
     let plain_options = |path: &Path, how: u64| read_log(path, how, &ReadOptions::new());
     let condition: truerank::log::ClickWhen = "position<=2".parse().unwrap();
-    let headless = ReadOptions::new().header(Header::Names(
-        ["session", "user", "query", "doc", "position", "click", "time"].map(String::from).to_vec(),
-    ));
+    let headless = ReadOptions::new()
+        .header(["session", "user", "query", "doc", "position", "click", "time"].map(String::from).to_vec());
     vec![
         reader("csv", "log.csv", all.clone(), plain_options),
         reader("csv without header", "log.csv", texts(&[csv.split_once('\n').unwrap().1]), move |path, how| {
             read_log(path, how, &headless)
         }),
         reader("csv with a condition", "log.csv", all, move |path, how| {
-            read_log(path, how, &ReadOptions::new().click_when(condition.clone()).from("2024-03-01".parse().unwrap()))
+            read_log(path, how, &ReadOptions::new().click_when(condition.clone()).since("2024-03-01".parse().unwrap()))
         }),
         reader("tsv", "log.tsv", texts(&[&tsv]), plain_options),
         reader("csv.gz", "log.csv.gz", vec![gz], plain_options),
@@ -222,8 +221,11 @@ fn event_logs() -> Vec<Reader> {
         let [queries, actions] = ["queries.jsonl", "events.jsonl"].map(|name| folder.join(name));
         LogSource::Ubi(vec![queries], vec![actions], log::UbiOptions::new()).read().map(drop)
     };
-    let options = EventOptions::new("event").queries(vec!["shown".into()]).clicks(vec!["click".into()]);
-    let options = ReadOptions::new().event_log(options);
+    let options = EventOptions::new()
+        .event_column("event".into())
+        .query_event(vec!["shown".into()])
+        .click_event(vec!["click".into()]);
+    let options = ReadOptions::new().events(options);
     vec![
         reader("events", "log.csv", texts(&[events]), move |path, how| read_log(path, how, &options)),
         reader("yandex", "log.txt", texts(&[yandex]), |path, how| {

@@ -13,7 +13,8 @@ mod yandex;
 
 use std::sync::{Mutex, PoisonError};
 
-use super::options::{LogFormat, ReadOptions};
+use super::format::LogFormat;
+use super::options::ReadOptions;
 use super::part::LogPart;
 use super::read::{Piece, Reading, lock, read_records};
 use super::record::Record;
