@@ -8,15 +8,14 @@ use arrow_array::{ArrayRef, Int32Array, Int64Array};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use truerank::counts::{CountOptions, Counts, CountsView, LogSource, LogSummary};
-use truerank::files::Room;
-use truerank::memory::Memory;
+use truerank::files::RoomOptions;
 
-use crate::error::{LogWarning, value_error};
+use crate::error::LogWarning;
 use crate::html;
 use crate::ids::ids_to_numpy;
 use crate::json::json_to_python;
-use crate::log::{LogOptions, log_source};
-use crate::options::{parsed, with};
+use crate::log::{log_source, take_reading};
+use crate::options::Keywords;
 use crate::run::{run, run_quiet};
 use crate::table::{PyTable, id_column, table};
 
@@ -62,42 +61,19 @@ impl PyCounts {
     /// lists. `patterns=True` also counts which clicks occur together, which the PRS loss needs. What does not fit into
     /// `memory` (`"2GiB"`; half of what is free by default) while counting goes to the folder `temporary`.
     #[staticmethod]
-    #[pyo3(signature = (log, *, columns=None, format=None, on_bad_row=None, since=None, until=None, list_separator=None,
-        clicks=None, click_when=None, header=None, events=None, patterns=None, memory=None, temporary=None, progress=None))]
-    #[allow(clippy::too_many_arguments)] // Python's are keywords.
+    #[pyo3(signature = (log, *, progress=None, **options))]
     fn from_log<'py>(
         log: &Bound<'py, PyAny>,
-        columns: Option<Bound<'py, PyDict>>,
-        format: Option<&Bound<'py, PyAny>>,
-        on_bad_row: Option<PathBuf>,
-        since: Option<&Bound<'py, PyAny>>,
-        until: Option<&Bound<'py, PyAny>>,
-        list_separator: Option<char>,
-        clicks: Option<&Bound<'py, PyAny>>,
-        click_when: Option<&Bound<'py, PyAny>>,
-        header: Option<&Bound<'py, PyAny>>,
-        events: Option<&Bound<'py, PyAny>>,
-        patterns: Option<bool>,
-        memory: Option<&Bound<'py, PyAny>>,
-        temporary: Option<PathBuf>,
         progress: Option<&Bound<'py, PyAny>>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Self> {
         let py = log.py();
-        let options = LogOptions {
-            columns,
-            format,
-            on_bad_row,
-            since,
-            until,
-            list_separator,
-            clicks,
-            click_when,
-            header,
-            events,
-        };
-        let log = log_source(log, &options)?;
-        let room = room(memory, temporary)?;
-        let what = with(CountOptions::new().room(room), patterns, CountOptions::patterns);
+        let mut keywords = Keywords::new(options)?;
+        let reading = take_reading(&mut keywords)?;
+        let room = keywords.take::<RoomOptions>()?.room(None);
+        let what = keywords.take::<CountOptions>()?.room(Some(room));
+        keywords.finish()?;
+        let log = log_source(log, reading)?;
         let (inner, summary) = run(py, progress, |progress| log.count(&what, progress))?;
         warn(py, &log, &summary)?;
         Ok(PyCounts { inner, summary: Arc::new(summary) })
@@ -241,17 +217,6 @@ pub fn warn(py: Python<'_>, log: &LogSource, summary: &LogSummary) -> PyResult<(
     let first = summary.bad_rows.first.first().map_or(String::new(), |first| format!("; the first: {first}"));
     let text = CString::new(truerank::text::line(&format!("{left_out}{first}"))).unwrap_or_default();
     PyErr::warn(py, &py.get_type::<LogWarning>(), &text, 1)
-}
-
-pub fn room(memory: Option<&Bound<'_, PyAny>>, temporary: Option<PathBuf>) -> PyResult<Room> {
-    let room = Room::new(parsed(memory)?.unwrap_or_else(Memory::half_of_free));
-    match temporary {
-        Some(folder) if !folder.is_dir() => {
-            Err(value_error(format!("{}: is no folder, but temporary files go to one", folder.display())))
-        }
-        Some(folder) => Ok(room.temporary(&folder)),
-        None => Ok(room),
-    }
 }
 
 fn numbers(values: impl Iterator<Item = u64>) -> ArrayRef {

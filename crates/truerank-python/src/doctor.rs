@@ -9,14 +9,15 @@ use pyo3::types::PyDict;
 use truerank::counts::{CountOptions, Need};
 use truerank::data::Dataset;
 use truerank::doctor::{Diagnosis, Doctor};
+use truerank::files::RoomOptions;
 use truerank::report::{Report, Verdict};
 
-use crate::counts::{room, warn};
+use crate::counts::warn;
 use crate::dataset::{PyDataset, PySplits};
 use crate::html;
 use crate::json::json_to_python;
-use crate::log::{LogOptions, log_source};
-use crate::options::with;
+use crate::log::{log_source, take_reading};
+use crate::options::{Keywords, with};
 use crate::run::{run, run_quiet};
 
 /// What a log is fit for, and why.
@@ -130,8 +131,7 @@ pub fn documents(data: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Arc<Dataset
 /// True
 #[pyfunction]
 #[pyo3(signature = (
-    log, data=None, *, permutations=None, level=None, seed=None, columns=None, format=None, on_bad_row=None, since=None,
-    until=None, list_separator=None, clicks=None, click_when=None, header=None, events=None, memory=None, temporary=None, progress=None
+    log, data=None, *, permutations=None, level=None, seed=None, progress=None, **options
 ))]
 #[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn doctor<'py>(
@@ -140,29 +140,20 @@ pub fn doctor<'py>(
     permutations: Option<usize>,
     level: Option<f64>,
     seed: Option<u64>,
-    columns: Option<Bound<'py, PyDict>>,
-    format: Option<&Bound<'py, PyAny>>,
-    on_bad_row: Option<PathBuf>,
-    since: Option<&Bound<'py, PyAny>>,
-    until: Option<&Bound<'py, PyAny>>,
-    list_separator: Option<char>,
-    clicks: Option<&Bound<'py, PyAny>>,
-    click_when: Option<&Bound<'py, PyAny>>,
-    header: Option<&Bound<'py, PyAny>>,
-    events: Option<&Bound<'py, PyAny>>,
-    memory: Option<&Bound<'py, PyAny>>,
-    temporary: Option<PathBuf>,
     progress: Option<&Bound<'py, PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<PyDiagnosis> {
     let py = log.py();
-    let options =
-        LogOptions { columns, format, on_bad_row, since, until, list_separator, clicks, click_when, header, events };
-    let log = log_source(log, &options)?;
+    let mut keywords = Keywords::new(options)?;
+    let reading = take_reading(&mut keywords)?;
+    let room = keywords.take::<RoomOptions>()?.room(None);
+    keywords.finish()?;
+    let log = log_source(log, reading)?;
     let examiner = with(Doctor::new(), permutations, Doctor::permutations);
     let examiner = with(examiner, level, Doctor::level);
     let examiner = with(examiner, seed, Doctor::seed);
-    let (documents, room) = (documents(data)?, room(memory, temporary)?);
-    let what = CountOptions::new().room(room);
+    let documents = documents(data)?;
+    let what = CountOptions::new().room(Some(room));
     let (found, summary) = run(py, progress, |progress| {
         let (counts, summary) = log.view(&what, Need::Estimation, progress)?;
         let found = examiner.examine(counts.as_ref(), summary.pages.as_ref(), documents.as_deref(), progress)?;

@@ -17,8 +17,8 @@ use crate::doctor::PyDiagnosis;
 use crate::error::to_python;
 use crate::html;
 use crate::json::json_to_python;
-use crate::log::{LogOptions, log_source};
-use crate::options::{parsed, with};
+use crate::log::{log_source, take_reading};
+use crate::options::{Keywords, parsed, with};
 use crate::propensity::PyPropensities;
 use crate::ranker::PyTrainedRanker;
 use crate::relevance::{PyRelevance, estimation_choice};
@@ -108,8 +108,7 @@ impl PyFitOutcome {
 #[pyo3(signature = (
     log, data=None, output=None, *, split=None, held_out=None, propensities=None, relevance=None, estimator=None,
     beta=None, prior=None, clip=None, shrink=None, model=None, steps=None, standardise=None, max_grade=None, seed=None,
-    columns=None, format=None, on_bad_row=None, since=None, until=None, list_separator=None, clicks=None, click_when=None, header=None,
-    events=None, progress=None
+    progress=None, **options
 ))]
 #[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn fit<'py>(
@@ -130,22 +129,14 @@ pub fn fit<'py>(
     standardise: Option<bool>,
     max_grade: Option<u8>,
     seed: Option<u64>,
-    columns: Option<Bound<'py, PyDict>>,
-    format: Option<&Bound<'py, PyAny>>,
-    on_bad_row: Option<PathBuf>,
-    since: Option<&Bound<'py, PyAny>>,
-    until: Option<&Bound<'py, PyAny>>,
-    list_separator: Option<char>,
-    clicks: Option<&Bound<'py, PyAny>>,
-    click_when: Option<&Bound<'py, PyAny>>,
-    header: Option<&Bound<'py, PyAny>>,
-    events: Option<&Bound<'py, PyAny>>,
     progress: Option<&Bound<'py, PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<PyFitOutcome> {
     let py = log.py();
-    let options =
-        LogOptions { columns, format, on_bad_row, since, until, list_separator, clicks, click_when, header, events };
-    let log = log_source(log, &options)?;
+    let mut keywords = Keywords::new(options)?;
+    let reading = take_reading(&mut keywords)?;
+    keywords.finish()?;
+    let log = log_source(log, reading)?;
     let split = parsed(split)?.unwrap_or(SplitBy::usual(data.is_some()));
     let (share, split_seed) = (held_out.unwrap_or(FitLog::HELD_OUT), seed.unwrap_or(Fit::SEED));
     log.check_split(split, share).map_err(to_python)?;

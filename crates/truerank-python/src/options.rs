@@ -11,6 +11,9 @@ use truerank::stages::stages;
 
 use crate::error::to_python;
 
+/// Keywords and their values.
+pub type Given<'py> = Vec<(&'static str, Bound<'py, PyAny>)>;
+
 /// Keywords of a call, taken by structs of options until none is left.
 pub struct Keywords<'py> {
     given: Vec<(String, Bound<'py, PyAny>)>,
@@ -37,6 +40,16 @@ impl<'py> Keywords<'py> {
         }
         options.check_ranges().map_err(to_python)?;
         Ok(options)
+    }
+
+    /// Puts what `by` makes of a keyword in its place, if it was given.
+    pub fn replace(&mut self, name: &str, by: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Given<'py>>) -> PyResult<()> {
+        let Some(place) = self.given.iter().position(|(given, value)| given == name && !value.is_none()) else {
+            return Ok(());
+        };
+        let (_, value) = self.given.swap_remove(place);
+        self.given.extend(by(&value)?.into_iter().map(|(name, value)| (name.to_string(), value)));
+        Ok(())
     }
 
     /// Refuses what nobody took.

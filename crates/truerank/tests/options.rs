@@ -66,9 +66,11 @@ fn python_knows_the_types_of_keywords() {
     let mut text = String::from(
         "\"\"\"The types of keywords, generated from the declarations of options; do not edit.\"\"\"\n\n\
          from __future__ import annotations\n\n\
+         import datetime\n\
          from os import PathLike\n\
          from typing import Any, Literal, Mapping, Sequence, TypedDict, Union\n\n\
          _Path = Union[str, \"PathLike[str]\"]\n\
+         _Time = Union[str, datetime.date, datetime.datetime, Any]\n\
          _Any = Any\n",
     );
     stages().iter().for_each(|stage| text += &typed_dict(stage));
@@ -84,7 +86,14 @@ fn typed_dict(stage: &Stage) -> String {
     text
 }
 
+/// Options for which Python has richer types than text.
+const RICHER: [(&str, &str); 4] =
+    [("since", "_Time"), ("until", "_Time"), ("header", "bool | Sequence[str]"), ("on_bad_row", "_Path")];
+
 fn python_type(field: &Field) -> String {
+    if let Some((_, richer)) = RICHER.iter().find(|(name, _)| *name == field.name) {
+        return richer.to_string();
+    }
     let one = match &field.kind {
         Kind::Flag => "bool".to_string(),
         Kind::Whole => "int".to_string(),

@@ -10,6 +10,8 @@ use super::model::Counts;
 use super::source::LogSource;
 use super::summary::LogSummary;
 use crate::log::time_at;
+use crate::named::find_named;
+use crate::options::option_value;
 use crate::progress::Progress;
 use crate::{Error, Result};
 
@@ -26,6 +28,9 @@ pub enum SplitBy {
 }
 
 impl SplitBy {
+    /// The names, in the order of the values.
+    pub const NAMES: [&str; 3] = ["query", "time", "page"];
+
     /// Queries where there are features, so that the ranker meets new ones. Without them nothing is known of a document that
     /// was never shown, so clicks can be predicted only where queries are known: then pages.
     pub fn usual(has_features: bool) -> Self {
@@ -35,11 +40,7 @@ impl SplitBy {
 
 impl fmt::Display for SplitBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            SplitBy::Queries => "query",
-            SplitBy::Time => "time",
-            SplitBy::Pages => "page",
-        })
+        f.pad(SplitBy::NAMES[*self as usize])
     }
 }
 
@@ -47,11 +48,11 @@ impl FromStr for SplitBy {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let all = [SplitBy::Queries, SplitBy::Pages, SplitBy::Time];
-        let found = all.into_iter().find(|by| by.to_string() == text);
-        found.ok_or_else(|| Error::parameter(format!("split is '{text}', but should be query, page or time")))
+        find_named(&[SplitBy::Queries, SplitBy::Time, SplitBy::Pages], text, "a way to split a log")
     }
 }
+
+option_value!(SplitBy: Kind::Choice(SplitBy::NAMES.to_vec()));
 
 /// A log in two parts.
 #[derive(Debug, Clone)]
