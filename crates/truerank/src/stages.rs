@@ -39,7 +39,7 @@ pub fn stages() -> Vec<Stage> {
 }
 
 /// What is given to a stage beside its options: messages name these like options.
-const INPUTS: [&str; 15] = [
+const INPUTS: [&str; 16] = [
     "data",
     "propensities",
     "relevance",
@@ -55,6 +55,7 @@ const INPUTS: [&str; 15] = [
     "ubi_queries",
     "ubi_events",
     "feature",
+    "held_out",
 ];
 
 /// Whether this is the name of an option, or of what is given beside options.

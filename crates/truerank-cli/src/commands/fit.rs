@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use truerank::counts::{LogSource, SplitBy};
 use truerank::fit::{Fit as Way, FitData, FitFolder, FitLog, RankerForm};
 use truerank::propensity::{Propensities, RelevanceForm};
@@ -144,9 +144,6 @@ impl Fit {
     }
 
     fn check(&self, log: &LogSource) -> Result<()> {
-        if !(self.held_out > 0.0 && self.held_out < 1.0) {
-            bail!("--held-out is {}, but should be between 0 and 1", self.held_out);
-        }
         if !self.features.feature.is_empty() {
             log.check_features()?;
         }

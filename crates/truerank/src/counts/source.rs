@@ -59,8 +59,9 @@ impl LogSource {
         LogSource::Rows(vec![LogPart::Table(table)], Box::new(options))
     }
 
-    /// What paths name: a folder of counts, or else log files.
+    /// What paths name: a folder of counts, or else log files. Options that contradict each other are refused.
     pub fn open(paths: Vec<PathBuf>, options: ReadOptions) -> Result<Self> {
+        options.check()?;
         match &paths[..] {
             [folder] if folder.join("meta.json").is_file() => LogSource::Folder(folder.clone()).reading(&options),
             _ => Ok(LogSource::files(paths, options)),
@@ -212,9 +213,7 @@ impl LogSource {
                 ));
             }
         };
-        Err(Error::parameter(format!(
-            "features are columns of shown documents in a log, but {finding}; give the features as a data set"
-        )))
+        Err(Error::parameter(format!("features are columns of shown documents, but {finding}; use `data`")))
     }
 }
 
@@ -278,11 +277,11 @@ mod tests {
         let stdin = LogSource::files(["-"], ReadOptions::new());
         for log in [&written, &held, &ubi] {
             refused(log.check_split(SplitBy::Time, 0.5), "have no times");
-            refused(log.check_features(), "features are columns of shown documents in a log");
+            refused(log.check_features(), "features are columns of shown documents");
         }
         refused(stdin.check_split(SplitBy::Time, 0.5), "can be read once only");
         refused(stdin.check_features(), "can be read once only");
-        refused(file.check_split(SplitBy::Pages, 1.0), "held_out is 1, but should be between 0 and 1");
+        refused(file.check_split(SplitBy::Pages, 1.0), "`held_out` is 1, but should be between 0 and 1");
         refused(written.count_into(folder.path(), &CountOptions::new(), &Silent).map(drop), "nothing to count");
         refused(held.read().map(drop), "counts hold no rows");
         let options = ReadOptions::new().list_separator('|');

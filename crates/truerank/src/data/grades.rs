@@ -17,7 +17,7 @@ use super::Dataset;
 ///     docs: None,
 /// };
 /// let data = data.build()?;
-/// assert!(grade_note([&data], 4).unwrap().starts_with("grades go up to 2, but the scale (--max-grade) to 4"));
+/// assert!(grade_note([&data], 4).unwrap().starts_with("grades go up to 2, but the scale (`max_grade`) to 4"));
 /// assert_eq!(grade_note([&data], 2), None);
 /// # Ok::<(), truerank::Error>(())
 /// ```

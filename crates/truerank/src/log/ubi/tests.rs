@@ -180,7 +180,10 @@ fn bad_lines_are_named() {
     let none = read_ubi(&[Path::new("nowhere.jsonl").to_path_buf()], &[], &UbiOptions::new()).unwrap_err();
     assert_eq!(none.to_string(), "nowhere.jsonl: no such file or folder");
     assert!(
-        join(&[&good], &[], &UbiOptions::new().ubi_depth(0)).unwrap_err().to_string().contains("at least 1, but is 0")
+        join(&[&good], &[], &UbiOptions::new().ubi_depth(0))
+            .unwrap_err()
+            .to_string()
+            .contains("`ubi_depth` is 0, but should be at least 1")
     );
 }
 
