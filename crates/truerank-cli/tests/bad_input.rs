@@ -125,7 +125,7 @@ fn bad_logs() {
             ("count clicks.csv nowhere.csv -o OUT-counts", &["nowhere.csv: no such file or folder"]),
             ("count clicks.csv --column who=client -o OUT-counts", &["no field 'who'", "session, user, query, doc"]),
             ("count clicks.csv --column user -o OUT-counts", &["--columns: 'user' should look like user=client_id"]),
-            ("count data/train.txt -o OUT-counts", &["data/train.txt: ", ".parquet, .csv, .tsv", "--format"]),
+            ("count data/train.txt -o OUT-counts", &["data/train.txt: ", ".parquet, .pq, .csv, .tsv", "--format"]),
             (
                 "count relevance.parquet -o OUT-counts",
                 &["relevance.parquet: lacks 2 columns: 'session'", ", 'position'; it has query, doc"],

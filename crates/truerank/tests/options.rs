@@ -4,6 +4,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use truerank::log::LogFormat;
 use truerank::options::{Field, Kind};
 use truerank::ranker::RankerKind;
 use truerank::stages::{Stage, is_option, stages};
@@ -35,6 +36,10 @@ fn documentation_lists_the_options() {
     }
     text += "\n## Kinds of rankers\n\n| kind | what it is |\n|---|---|\n";
     RankerKind::ALL.iter().for_each(|kind| writeln!(text, "| `{}` | {} |", kind.name, cell(kind.help)).unwrap());
+    text += "\n## Forms of logs\n\n| form | names end in | what it is |\n|---|---|---|\n";
+    for format in LogFormat::ALL {
+        writeln!(text, "| `{format}` | {} | {} |", format.endings().join(", "), format.help()).unwrap();
+    }
     compare("docs/options.md", &text);
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use truerank::Error;
 use truerank::counts::{LogSource, LogSummary};
-use truerank::log::{ReadOptions, UbiOptions};
+use truerank::log::{ReadOptions, UbiOptions, log_endings};
 use truerank::memory::Memory;
 use truerank::options::Options;
 
@@ -15,9 +15,7 @@ use crate::progress::Shown;
 /// The logs and how to read them.
 #[derive(clap::Args)]
 pub struct LogArguments {
-    /// Log files, folders of them, 'quoted*patterns', or - for standard input: .parquet, .csv, .tsv, .jsonl, .ndjson or
-    /// .json, text also .gz or .zst
-    #[arg(required_unless_present = "ubi_queries", value_name = "LOG")]
+    #[arg(required_unless_present = "ubi_queries", value_name = "LOG", help = files())]
     logs: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -39,6 +37,10 @@ pub struct LogArguments {
 
     #[command(flatten)]
     ubi: Typed<UbiOptions>,
+}
+
+fn files() -> String {
+    format!("Log files, folders of them, 'quoted*patterns', or - for standard input: {}", log_endings())
 }
 
 impl LogArguments {

@@ -45,7 +45,8 @@ fn files_in(folder: &Path, format: Option<LogFormat>) -> Result<Vec<PathBuf>> {
     let is_log = |path: &PathBuf| (format.is_some() || LogFormat::of(path).is_some()) && path.is_file();
     files.retain(|path| !is_hidden(path) && !is_temporary(path) && is_log(path));
     if files.is_empty() {
-        let finding = format!("is a folder without log files, but a log's name ends in {}", super::format::endings());
+        let finding =
+            format!("is a folder without log files, but a log's name ends in {}", super::format::log_endings());
         return Err(Error::input(folder, finding));
     }
     Ok(files)

@@ -96,6 +96,15 @@ impl LogFormat {
         FORMATS.iter().find(|entry| entry.endings.contains(&ending.as_str())).map(|entry| entry.format)
     }
 
+    /// All of them.
+    pub const ALL: [LogFormat; 5] =
+        [LogFormat::Parquet, LogFormat::Csv, LogFormat::Tsv, LogFormat::JsonLines, LogFormat::Yandex];
+
+    /// How names of files end that have it.
+    pub fn endings(self) -> &'static [&'static str] {
+        self.entry().endings
+    }
+
     fn entry(self) -> &'static Entry {
         &FORMATS[self as usize]
     }
@@ -105,7 +114,7 @@ impl LogFormat {
         self.entry().help
     }
 
-    /// How a file without an ending can be opened as one of text.
+    /// Opens a text of this form.
     pub(super) fn open_text(
         self,
         path: &Path,
@@ -124,7 +133,7 @@ impl LogFormat {
 }
 
 /// How the names of logs end.
-pub(super) fn endings() -> String {
+pub fn log_endings() -> String {
     let all: Vec<String> = FORMATS.iter().flat_map(|entry| entry.endings).map(|ending| format!(".{ending}")).collect();
     format!("{} (text also with .gz or .zst)", listed(&all))
 }
@@ -139,7 +148,7 @@ impl FromStr for LogFormat {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        find_named(&FORMATS.each_ref().map(|entry| entry.format), text, "a form of logs")
+        find_named(&LogFormat::ALL, text, "a form of logs")
     }
 }
 
@@ -159,6 +168,10 @@ mod tests {
             ["a.PQ", "b.csv.gz", "c.json", "d.txt"].map(of),
             [Some("parquet".into()), Some("csv".into()), Some("jsonl".into()), None]
         );
-        assert!(endings().starts_with(".parquet, .pq, .csv, .tsv, .jsonl, .ndjson or .json (text"), "{}", endings());
+        assert!(
+            log_endings().starts_with(".parquet, .pq, .csv, .tsv, .jsonl, .ndjson or .json (text"),
+            "{}",
+            log_endings()
+        );
     }
 }

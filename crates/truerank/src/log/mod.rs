@@ -60,7 +60,7 @@ pub use bad_rows::{BadKind, BadRows};
 pub use click_when::ClickWhen;
 pub use columns::{Columns, split_mapping};
 pub use events::EventOptions;
-pub use format::LogFormat;
+pub use format::{LogFormat, log_endings};
 pub use layout::ReadColumn;
 pub use model::{Block, Impression, Log};
 pub use options::{ClickList, More, OnBadRow, ReadOptions};

@@ -121,7 +121,7 @@ options! {
         no_header: bool = false;
         /// CSV and TSV without a header: the names of all columns, in order.
         header: Vec<String> = Vec::new(), value("NAME,NAME");
-        /// Form of the logs, where their names do not say it.
+        /// Form of the logs, where their names do not say it; yandex are events of the Relevance Prediction Challenge.
         format: Option<LogFormat> = None, usual("as the name ends");
         /// What to do with rows that break a rule: stop, leave them out, or leave them out and keep them in a file.
         on_bad_row: Option<OnBadRow> = None, value("WHAT"), usual("error");

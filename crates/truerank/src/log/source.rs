@@ -8,7 +8,7 @@ use super::bad_rows::BadRow;
 use super::batches::{BatchLog, BatchSource};
 use super::blocks::{BLOCK, Block, Blocks, Cut};
 use super::expand::expand;
-use super::format::{LogFormat, endings};
+use super::format::{LogFormat, log_endings};
 use super::input::Input;
 use super::layout::{Layout, ReadColumn};
 use super::options::ReadOptions;
@@ -255,7 +255,7 @@ fn guess_format(head: &[u8]) -> LogFormat {
 
 pub(super) fn unknown_form(path: &Path) -> Error {
     let finding =
-        format!("does not say its form, but the name of a log ends in {}; or say it with `format`", endings());
+        format!("does not say its form, but the name of a log ends in {}; or say it with `format`", log_endings());
     Error::input(path, finding)
 }
 
