@@ -35,6 +35,9 @@ pub enum LogFormat {
 /// The records of a text, if it has any.
 type OpenedText = Result<Option<Arc<dyn TextForm>>>;
 
+/// Opens a text: its path, its bytes, how to read it, and where notes go.
+type OpenText = fn(&Path, &mut Blocks, &ReadOptions, &mut Vec<String>) -> OpenedText;
+
 /// What is known of a form.
 struct Entry {
     format: LogFormat,
@@ -44,7 +47,7 @@ struct Entry {
     /// What it is, in a few words.
     help: &'static str,
     /// How text is cut into records; none where it is no text.
-    open: Option<fn(&Path, &mut Blocks, &ReadOptions, &mut Vec<String>) -> OpenedText>,
+    open: Option<OpenText>,
 }
 
 const FORMATS: [Entry; 5] = [
