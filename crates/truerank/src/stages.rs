@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use crate::counts::CountOptions;
 use crate::files::RoomOptions;
 use crate::options::{Field, Options};
-use crate::ranker::Training;
+use crate::ranker::{Export, Training};
 use crate::sql::SqlOptions;
 use crate::{data, log};
 
@@ -35,11 +35,14 @@ pub fn stages() -> Vec<Stage> {
         stage::<RoomOptions>("Memory", "Memory, and the disk for what does not fit"),
         stage::<SqlOptions>("Sql", "Counting a log in a warehouse"),
         stage::<Training>("Training", "Training a ranker"),
+        stage::<Export>("Export", "Writing for other programs"),
     ]
 }
 
 /// What is given to a stage beside its options: messages name these like options.
-const INPUTS: [&str; 16] = [
+const INPUTS: [&str; 18] = [
+    "to",
+    "feature_names",
     "data",
     "propensities",
     "relevance",
