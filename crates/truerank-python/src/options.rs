@@ -103,15 +103,18 @@ fn text(value: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
+/// Name, default and help of an option.
+type Described = (String, Option<Py<PyAny>>, String);
+
 /// The options of a stage, as Python knows them: name, default and help of each. For signatures and documentation.
 #[pyfunction]
-pub fn _options(stage: &str) -> PyResult<Vec<(String, Option<Py<PyAny>>, String)>> {
+pub fn _options(stage: &str) -> PyResult<Vec<Described>> {
     let found = stages().into_iter().find(|found| found.name == stage);
     let fields = found.ok_or_else(|| PyTypeError::new_err(format!("there is no stage '{stage}'")))?.fields;
     Python::attach(|py| fields.iter().map(|field| described(py, field)).collect())
 }
 
-fn described(py: Python<'_>, field: &Field) -> PyResult<(String, Option<Py<PyAny>>, String)> {
+fn described(py: Python<'_>, field: &Field) -> PyResult<Described> {
     let help = match field.usual {
         Some(usual) => format!("{} (by default: {usual})", field.help),
         None => field.help.clone(),
