@@ -1,5 +1,6 @@
 //! Options of the library as flags: each declaration enters, its flag with help, default and check leaves.
 
+use std::ops::Deref;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, ValueParser};
@@ -12,6 +13,14 @@ use truerank::text::rename_quoted;
 /// A struct of options as it was typed, with defaults where nothing was.
 #[derive(Clone, Default)]
 pub struct Typed<T>(pub T);
+
+impl<T> Deref for Typed<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
 
 impl<T: Options> Args for Typed<T> {
     fn augment_args(command: Command) -> Command {
@@ -87,7 +96,7 @@ fn argument(field: &Field) -> Arg {
         return argument.action(ArgAction::SetTrue);
     }
     let argument = match field.is_list {
-        true if field.has_commas => argument.action(ArgAction::Append),
+        true if field.has_commas || field.kind == Kind::Mapping => argument.action(ArgAction::Append),
         true => argument.action(ArgAction::Append).value_delimiter(','),
         false => argument.action(ArgAction::Set).allow_negative_numbers(true),
     };

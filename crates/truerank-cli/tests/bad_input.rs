@@ -111,7 +111,7 @@ fn bad_logs() {
             ("count header.csv -o OUT-counts", &["header.csv: holds no impressions, only a header"]),
             (
                 "count no-position.csv -o OUT-counts",
-                &["no-position.csv: has no column 'position'", "--column position=NAME"],
+                &["no-position.csv: has no column 'position'", "--columns position=NAME"],
             ),
             ("count zeros.csv -o OUT-counts", &["zeros.csv:1: holds a NUL byte"]),
             ("count zeros.parquet -o OUT-counts", &["zeros.parquet: is not a complete Parquet file"]),
@@ -124,11 +124,8 @@ fn bad_logs() {
             ("count data -o OUT-counts", &["data: is a folder without log files, but", ".jsonl"]),
             ("count clicks.csv nowhere.csv -o OUT-counts", &["nowhere.csv: no such file or folder"]),
             ("count clicks.csv --column who=client -o OUT-counts", &["no field 'who'", "session, user, query, doc"]),
-            (
-                "count clicks.csv --column user -o OUT-counts",
-                &["--column is 'user', but should look like user=client_id"],
-            ),
-            ("count data/train.txt -o OUT-counts", &["data/train.txt: ", ".parquet, .csv, .tsv", "--format"]),
+            ("count clicks.csv --column user -o OUT-counts", &["--columns: 'user' should look like user=client_id"]),
+            ("count data/train.txt -o OUT-counts", &["data/train.txt: ", ".parquet, .pq, .csv, .tsv", "--format"]),
             (
                 "count relevance.parquet -o OUT-counts",
                 &["relevance.parquet: lacks 2 columns: 'session'", ", 'position'; it has query, doc"],

@@ -305,18 +305,6 @@ fn check_docs(data: &Dataset) -> truerank::Result<()> {
 }
 
 /// The options of a reader that were given.
-fn options(max_grade: Option<u8>, zero_based: Option<bool>, feature_count: Option<usize>) -> ReadOptions {
-    let options = with_max_grade(ReadOptions::new(), max_grade);
-    let options = match zero_based {
-        Some(zero_based) => options.zero_based(zero_based),
-        None => options,
-    };
-    match feature_count {
-        Some(count) => options.feature_count(count),
-        None => options,
-    }
-}
-
 /// Divides queries at random into training, validation and test parts with these shares.
 ///
 /// >>> splits = truerank.split_by_query(truerank.generate("tiny").train, (0.6, 0.2, 0.2))
@@ -330,29 +318,17 @@ pub fn split_by_query(py: Python<'_>, data: &PyDataset, shares: [f64; 3], seed: 
 
 /// Reads LETOR/SVMlight text, also compressed.
 #[pyfunction]
-#[pyo3(signature = (path, *, max_grade=None, zero_based=None, feature_count=None))]
-pub fn read_svmlight(
-    py: Python<'_>,
-    path: PathBuf,
-    max_grade: Option<u8>,
-    zero_based: Option<bool>,
-    feature_count: Option<usize>,
-) -> PyResult<PyDataset> {
-    let options = options(max_grade, zero_based, feature_count);
+#[pyo3(signature = (path, **options))]
+pub fn read_svmlight(py: Python<'_>, path: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<PyDataset> {
+    let options: ReadOptions = options_of(options)?;
     run_quiet(py, || data::read_svmlight(&path, &options)).map(PyDataset::from)
 }
 
 /// Reads a data set file: Parquet, or LETOR/SVMlight text.
 #[pyfunction(name = "read_dataset")]
-#[pyo3(signature = (path, *, max_grade=None, zero_based=None, feature_count=None))]
-pub fn read_dataset_file(
-    py: Python<'_>,
-    path: PathBuf,
-    max_grade: Option<u8>,
-    zero_based: Option<bool>,
-    feature_count: Option<usize>,
-) -> PyResult<PyDataset> {
-    let options = options(max_grade, zero_based, feature_count);
+#[pyo3(signature = (path, **options))]
+pub fn read_dataset_file(py: Python<'_>, path: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<PyDataset> {
+    let options: ReadOptions = options_of(options)?;
     run_quiet(py, || read_dataset(&path, &options)).map(PyDataset::from)
 }
 
@@ -424,15 +400,9 @@ impl PySplits {
 
 /// Reads a folder with train, vali and test files, or one of the ULTRA toolbox.
 #[pyfunction(name = "read_splits")]
-#[pyo3(signature = (folder, *, max_grade=None, zero_based=None, feature_count=None))]
-pub fn read_splits_folder(
-    py: Python<'_>,
-    folder: PathBuf,
-    max_grade: Option<u8>,
-    zero_based: Option<bool>,
-    feature_count: Option<usize>,
-) -> PyResult<PySplits> {
-    let options = options(max_grade, zero_based, feature_count);
+#[pyo3(signature = (folder, **options))]
+pub fn read_splits_folder(py: Python<'_>, folder: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<PySplits> {
+    let options: ReadOptions = options_of(options)?;
     PySplits::new(py, run_quiet(py, || read_splits(&folder, &options))?)
 }
 

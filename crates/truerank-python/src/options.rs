@@ -11,6 +11,9 @@ use truerank::stages::stages;
 
 use crate::error::to_python;
 
+/// Keywords and their values.
+pub type Given<'py> = Vec<(&'static str, Bound<'py, PyAny>)>;
+
 /// Keywords of a call, taken by structs of options until none is left.
 pub struct Keywords<'py> {
     given: Vec<(String, Bound<'py, PyAny>)>,
@@ -37,6 +40,16 @@ impl<'py> Keywords<'py> {
         }
         options.check_ranges().map_err(to_python)?;
         Ok(options)
+    }
+
+    /// Puts what `by` makes of a keyword in its place, if it was given.
+    pub fn replace(&mut self, name: &str, by: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Given<'py>>) -> PyResult<()> {
+        let Some(place) = self.given.iter().position(|(given, value)| given == name && !value.is_none()) else {
+            return Ok(());
+        };
+        let (_, value) = self.given.swap_remove(place);
+        self.given.extend(by(&value)?.into_iter().map(|(name, value)| (name.to_string(), value)));
+        Ok(())
     }
 
     /// Refuses what nobody took.
@@ -93,15 +106,18 @@ fn text(value: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
+/// Name, default and help of an option.
+type Described = (String, Option<Py<PyAny>>, String);
+
 /// The options of a stage, as Python knows them: name, default and help of each. For signatures and documentation.
 #[pyfunction]
-pub fn _options(stage: &str) -> PyResult<Vec<(String, Option<Py<PyAny>>, String)>> {
+pub fn _options(stage: &str) -> PyResult<Vec<Described>> {
     let found = stages().into_iter().find(|found| found.name == stage);
     let fields = found.ok_or_else(|| PyTypeError::new_err(format!("there is no stage '{stage}'")))?.fields;
     Python::attach(|py| fields.iter().map(|field| described(py, field)).collect())
 }
 
-fn described(py: Python<'_>, field: &Field) -> PyResult<(String, Option<Py<PyAny>>, String)> {
+fn described(py: Python<'_>, field: &Field) -> PyResult<Described> {
     let help = match field.usual {
         Some(usual) => format!("{} (by default: {usual})", field.help),
         None => field.help.clone(),

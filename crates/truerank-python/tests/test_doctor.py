@@ -115,7 +115,7 @@ def test_an_outcome(data, log):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"split": "user"}, "split is 'user', but should be query, page or time"),
+        ({"split": "user"}, "'user' is not a way to split a log; known are query, time, page"),
         ({"held_out": 1.5}, "held_out is 1.5, but should be between 0 and 1"),
         ({"model": "tree"}, "tree"),
         ({"prior": "model", "shrink": 1}, "features"),

@@ -2,17 +2,15 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
-use clap::ValueEnum;
-use truerank::counts::CountOptions;
+use anyhow::Result;
+use truerank::counts::{LogSource, SplitBy};
 use truerank::fit::{Fit as Way, FitData, FitFolder, FitLog, RankerForm};
-use truerank::log::time_at;
 use truerank::propensity::{Propensities, RelevanceForm};
 use truerank::relevance::{EstimationChoice, Estimator, PriorKind, Shrink, Smoothing};
 
 use super::common::{read_file, read_folder};
 use super::features::FeatureArguments;
-use super::log_arguments::LogArguments;
+use super::log_arguments::{LogArguments, tell};
 use crate::output::{print, print_json};
 use crate::progress::Shown;
 
@@ -48,9 +46,9 @@ pub struct Fit {
     #[command(flatten)]
     features: FeatureArguments,
 
-    /// How the held-out part is chosen: some queries, some result pages, or what happened last [default: query with
-    /// features, else page]
-    #[arg(long, value_enum, help_heading = "Judging")]
+    /// How the held-out part is chosen: `query` (some queries), `page` (some result pages), or `time` (what happened last)
+    /// [default: query with features, else page]
+    #[arg(long, value_name = "BY", help_heading = "Judging")]
     split: Option<SplitBy>,
 
     /// The share of queries, of pages, or of the log's end, that is held out
@@ -114,21 +112,17 @@ pub struct Fit {
     output: PathBuf,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum SplitBy {
-    Query,
-    Page,
-    Time,
-}
-
 impl Fit {
     pub fn run(mut self, progress: &Shown) -> Result<()> {
-        self.check()?;
+        self.check(&self.log.source()?)?;
         let way = self.way()?;
         let folder = FitFolder::create(&self.output)?;
-        self.log.keep_bad_rows_in(folder.path());
-        let data = self.data(progress)?;
-        let log = self.read_log(data.is_some(), progress)?;
+        self.log.reading.0.keep_bad_rows_in(folder.path());
+        let log = self.log.source()?;
+        let data = self.data(&log, progress)?;
+        let log = log.split(self.split(), self.held_out, self.seed, progress)?;
+        tell(&log.summary, progress);
+        let log = FitLog::from(log);
         let outcome = way.run(&log, data.as_ref(), progress)?;
         folder.write(&outcome, &log, data.as_ref())?;
         progress.finish();
@@ -143,22 +137,17 @@ impl Fit {
         ))
     }
 
-    fn check(&self) -> Result<()> {
-        if !(self.held_out > 0.0 && self.held_out < 1.0) {
-            bail!("--held-out is {}, but should be between 0 and 1", self.held_out);
+    /// How the held-out part is chosen.
+    fn split(&self) -> SplitBy {
+        let has_features = self.features.data.is_some() || !self.features.feature.is_empty();
+        self.split.unwrap_or(SplitBy::usual(has_features))
+    }
+
+    fn check(&self, log: &LogSource) -> Result<()> {
+        if !self.features.feature.is_empty() {
+            log.check_features()?;
         }
-        let reads_again = !self.features.feature.is_empty() || self.split == Some(SplitBy::Time);
-        if self.log.is_ubi() && reads_again {
-            bail!(
-                "--feature and --split time read columns of a log, but --ubi-queries is given; use --data, and --split query or page"
-            );
-        }
-        if self.log.reads_standard_input() && reads_again {
-            bail!(
-                "standard input can be read once only, but --feature and --split time read the log twice; save it as a file"
-            );
-        }
-        Ok(())
+        Ok(log.check_split(self.split(), self.held_out)?)
     }
 
     fn way(&self) -> Result<Way> {
@@ -184,36 +173,16 @@ impl Fit {
         EstimationChoice { estimator, beta, prior: self.prior, clip: self.clip, shrink: self.shrink }
     }
 
-    fn data(&self, progress: &Shown) -> Result<Option<FitData>> {
+    fn data(&self, log: &LogSource, progress: &Shown) -> Result<Option<FitData>> {
         let Some(path) = &self.features.data else {
             if self.features.feature.is_empty() {
                 return Ok(None);
             }
-            return Ok(Some(FitData::of_log(self.features.read_columns(&self.log, progress)?)));
+            return Ok(Some(FitData::of_log(self.features.read_columns(log, progress)?)));
         };
         Ok(Some(match path.is_dir() {
             true => FitData::of_splits(read_folder(path, &self.features.reading, progress)?),
             false => FitData::of_documents(read_file(path, &self.features.reading, progress)?),
         }))
-    }
-
-    /// The log in its two parts.
-    fn read_log(&self, has_features: bool, progress: &Shown) -> Result<FitLog> {
-        let options = self.log.options()?;
-        let usual = if has_features { SplitBy::Query } else { SplitBy::Page };
-        let split = self.split.unwrap_or(usual);
-        if split != SplitBy::Time {
-            let (counts, summary) = self.log.count(&CountOptions::new(), progress)?;
-            let log = match split {
-                SplitBy::Page => FitLog::by_pages(&counts, self.held_out, self.seed)?,
-                _ => FitLog::by_queries(&counts, self.held_out, self.seed)?,
-            };
-            return Ok(log.pages(summary.pages));
-        }
-        let at = time_at(&self.log.logs, &options, 1.0 - self.held_out)?;
-        let (before, summary) = self.log.count_with(&options.clone().until(at), progress)?;
-        let (after, _) = self.log.count_with(&options.from(at), progress)?;
-        summary.remarks().iter().for_each(|remark| progress.say(remark));
-        Ok(FitLog::by_time(before, after).pages(summary.pages))
     }
 }

@@ -1,6 +1,5 @@
 """The compiled part of truerank."""
 
-import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, Protocol, Union, final
@@ -9,7 +8,17 @@ import numpy as np
 from typing_extensions import Unpack
 from numpy.typing import ArrayLike, NDArray
 
-from ._options import ExperimentOptions, GenerationOptions, ProductionOptions, SimulationOptions, TrainingOptions
+from ._options import (
+    CountOptions,
+    DataOptions,
+    ExperimentOptions,
+    GenerationOptions,
+    LogOptions,
+    MemoryOptions,
+    ProductionOptions,
+    SimulationOptions,
+    TrainingOptions,
+)
 
 __version__: str
 
@@ -17,7 +26,6 @@ def _options(stage: str) -> list[tuple[str, Any, str]]: ...
 
 _Path = Union[str, PathLike[str]]
 _Progress = Union[bool, Callable[[str, int, int], object], None]
-_Time = Union[str, datetime.date, datetime.datetime, np.datetime64]
 _Ids = NDArray[Any]
 _Floats = NDArray[np.float64]
 
@@ -30,6 +38,11 @@ class _Fitted(Protocol):
 # pandas' frames have no type of their own here, so that pandas need not be installed.
 _Log = Union[_Path, Sequence[_Path], _Arrow, Mapping[str, Any], Any]
 
+class _LogOptions(LogOptions, total=False):
+    events: str | Mapping[str, str | Sequence[str]] | None
+
+class _DoctorOptions(_LogOptions, MemoryOptions, total=False): ...
+class _CountingOptions(_DoctorOptions, CountOptions, total=False): ...
 class LogWarning(UserWarning): ...
 class PropensityWarning(UserWarning): ...
 
@@ -92,13 +105,13 @@ class Splits:
     def _repr_html_(self) -> str: ...
 
 def read_svmlight(
-    path: _Path, *, max_grade: int | None = None, zero_based: bool | None = None, feature_count: int | None = None
+    path: _Path, **options: Unpack[DataOptions]
 ) -> Dataset: ...
 def read_dataset(
-    path: _Path, *, max_grade: int | None = None, zero_based: bool | None = None, feature_count: int | None = None
+    path: _Path, **options: Unpack[DataOptions]
 ) -> Dataset: ...
 def read_splits(
-    folder: _Path, *, max_grade: int | None = None, zero_based: bool | None = None, feature_count: int | None = None
+    folder: _Path, **options: Unpack[DataOptions]
 ) -> Splits: ...
 def split_by_query(data: Dataset, shares: tuple[float, float, float], *, seed: int = 1) -> Splits: ...
 def generate(
@@ -136,20 +149,8 @@ class Counts:
     def from_log(
         log: _Log,
         *,
-        columns: dict[str, str | None] | None = None,
-        format: str | None = None,
-        on_bad_row: _Path | None = None,
-        since: _Time | None = None,
-        until: _Time | None = None,
-        list_separator: str | None = None,
-        clicks: str | None = None,
-        click_when: str | None = None,
-        header: bool | Sequence[str] | None = None,
-        events: str | Mapping[str, str | Sequence[str]] | None = None,
-        patterns: bool | None = None,
-        memory: str | int | None = None,
-        temporary: _Path | None = None,
         progress: _Progress = None,
+        **options: Unpack[_CountingOptions],
     ) -> Counts: ...
     @staticmethod
     def read(folder: _Path) -> Counts: ...
@@ -501,19 +502,8 @@ def doctor(
     permutations: int | None = None,
     level: float | None = None,
     seed: int | None = None,
-    columns: dict[str, str | None] | None = None,
-    format: str | None = None,
-    on_bad_row: _Path | None = None,
-    since: _Time | None = None,
-    until: _Time | None = None,
-    list_separator: str | None = None,
-    clicks: str | None = None,
-    click_when: str | None = None,
-    header: bool | Sequence[str] | None = None,
-    events: str | Mapping[str, str | Sequence[str]] | None = None,
-    memory: str | None = None,
-    temporary: _Path | None = None,
     progress: _Progress = None,
+    **options: Unpack[_DoctorOptions],
 ) -> Diagnosis: ...
 @final
 class FitOutcome:
@@ -550,15 +540,6 @@ def fit(
     standardise: bool | None = None,
     max_grade: int | None = None,
     seed: int | None = None,
-    columns: dict[str, str | None] | None = None,
-    format: str | None = None,
-    on_bad_row: _Path | None = None,
-    since: _Time | None = None,
-    until: _Time | None = None,
-    list_separator: str | None = None,
-    clicks: str | None = None,
-    click_when: str | None = None,
-    header: bool | Sequence[str] | None = None,
-    events: str | Mapping[str, str | Sequence[str]] | None = None,
     progress: _Progress = None,
+    **options: Unpack[_LogOptions],
 ) -> FitOutcome: ...

@@ -179,14 +179,15 @@ fn users_alike_are_found_different_in_one_log_of_twenty() {
 
 #[test]
 fn real_pages_with_users_dealt_at_random_have_no_differences() {
-    use crate::log::{ReadOptions, read_log};
+    use crate::counts::LogSource;
+    use crate::log::ReadOptions;
     let file =
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/yandex-relpred/test.jsonl.gz");
     if !file.exists() {
         println!("skipped: there is no {}", file.display());
         return;
     }
-    let mut log = read_log(&[file], &ReadOptions::new()).unwrap();
+    let mut log = LogSource::files([file], ReadOptions::new()).read().unwrap();
     log.users = crate::ids::Ids::numbered(500);
     let mut found = [0; 2];
     for seed in 0..40 {

@@ -12,8 +12,9 @@ mod outcome;
 mod page;
 mod ranker;
 
+pub use crate::counts::SplitBy;
 pub use folder::FitFolder;
-pub use input::{FitData, FitLog, SplitBy};
+pub use input::{FitData, FitLog};
 pub use outcome::{FitOutcome, Graded, GradedPages, GradedResult, Judged, PartSizes, Training, TriedForm};
 pub use ranker::RankerForm;
 

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use crate::Result;
 use crate::named::find_named;
+use crate::options::option_value;
 
 /// An engine's SQL.
 ///
@@ -110,6 +111,8 @@ impl fmt::Display for Dialect {
         })
     }
 }
+
+option_value!(Dialect: Kind::Choice(vec!["spark", "duckdb", "bigquery"]));
 
 impl FromStr for Dialect {
     type Err = crate::Error;

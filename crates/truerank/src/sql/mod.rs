@@ -8,7 +8,7 @@ mod click;
 mod count;
 mod dialect;
 
-pub use count::{CountSql, CountView};
+pub use count::{CountSql, CountView, SqlOptions};
 pub use dialect::Dialect;
 
 pub(crate) use click::click_value;

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Ask, Question};
-use crate::counts::{CountOptions, Counts, count_files};
+use crate::counts::{CountOptions, Counts, LogSource};
 use crate::data::{Generator, Preset, Splits};
 use crate::experiment::checks::{GENERATED_MAX_GRADE, at_least, distinct, refuse};
 use crate::experiment::claim::BASELINES;
@@ -15,7 +16,7 @@ use crate::experiment::{
     Claim, Group, JudgedOn, LogKind, Method, NDCG5, Part, Results, Run, Settings, Source, World, WorldId, WorldOptions,
 };
 use crate::files::Fingerprint;
-use crate::log::{self, Columns, ReadOptions};
+use crate::log::{Columns, ReadOptions};
 use crate::progress::Progress;
 use crate::propensity::mean_examined_position;
 use crate::ranker::{ModelForm, Unmatched};
@@ -162,7 +163,7 @@ impl Settings {
         if self.data.folder.is_none() {
             return refuse("real.log names a log, so data.folder should name its documents, but it is missing");
         }
-        log::check_files(&self.real.log, &self.log_options()?)
+        self.log_source()?.columns().map(drop)
     }
 
     /// A fingerprint of the log, where it is asked about.
@@ -170,10 +171,10 @@ impl Settings {
         self.asks_real_log().then(|| Fingerprint::of_files(&self.real.log)).transpose()
     }
 
-    fn log_options(&self) -> Result<ReadOptions> {
+    fn log_source(&self) -> Result<LogSource> {
         let mut columns = Columns::default();
         self.real.columns.iter().try_for_each(|(field, name)| columns.map(field, name))?;
-        Ok(ReadOptions::new().columns(columns))
+        Ok(LogSource::files(&self.real.log, ReadOptions::new().columns(columns)))
     }
 
     /// The documents of the simulated log that stands for a real one: those of a training query are all shown.
@@ -209,10 +210,9 @@ impl Settings {
         data: &'a Splits,
         progress: &dyn Progress,
     ) -> Result<World<'a>> {
-        let options = self.log_options()?;
-        let (counts, _) = count_files(&self.real.log, &options, &CountOptions::new().patterns(true), progress)?;
+        let (counts, _) = self.log_source()?.count(&CountOptions::new().patterns(true), progress)?;
         check_log(&self.real.log[0], &counts)?;
-        Ok(World::logged(data, counts, self.data.max_grade))
+        Ok(World::logged(data, Arc::unwrap_or_clone(counts), self.data.max_grade))
     }
 }
 
