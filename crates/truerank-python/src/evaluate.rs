@@ -13,7 +13,7 @@ use truerank::evaluate::{
     self as judging, ByClicks, ClickJudge, ClickMeasure, Evaluation, Evaluator, Judgement, Measure, leakage,
 };
 use truerank::ids::Ids;
-use truerank::relevance::Estimator;
+use truerank::relevance::{Estimator, KnownLog};
 use truerank::report::Format;
 
 use crate::arrays::floats_from_python;
@@ -486,7 +486,8 @@ pub fn evaluate_clicks(
         if let Some(found) = leakage.as_ref().filter(|_| !allow_shared_queries) {
             found.refuse()?;
         }
-        let found = judge.judge(&data, &counts.inner, &theta, &scores, against.as_deref())?;
+        let log = KnownLog::examined(&*counts.inner, Some(&data), &*theta);
+        let found = judge.judge(&log, &scores, against.as_deref())?;
         Ok(ByClicks { leakage, ..found })
     })?;
     Ok(PyClickEvaluation { inner: Arc::new(found) })

@@ -13,7 +13,8 @@ use truerank::ids::IdIndex;
 use truerank::propensity::Propensities;
 use truerank::ranker::{LabelForm, Labels, TrainingLabels, Trees};
 use truerank::relevance::{
-    Diagnostics, Estimation, EstimationChoice, PairRatio, PairWeights, PriorKind, Relevance, RelevancePredictor, Weight,
+    Diagnostics, Estimation, EstimationChoice, KnownLog, PairRatio, PairWeights, PriorKind, Relevance,
+    RelevancePredictor, Weight,
 };
 
 use crate::counts::PyCounts;
@@ -97,11 +98,9 @@ pub fn relevance<'py>(
     let predictor = with(predictor, seed, RelevancePredictor::seed);
     let (py, counts, propensities) = (counts.py(), counts.get().inner.clone(), PyPropensities::of(propensities)?);
     let (estimation, found) = run(py, progress, |progress| {
-        let estimation = choice.estimation(data.is_some(), || match &data {
-            Some(data) => predictor.predict(&*counts, &propensities, data, progress),
-            None => Err(truerank::Error::parameter("prior model needs the features of the documents")),
-        })?;
-        let found = estimation.estimate(&*counts, &propensities)?;
+        let log = KnownLog::examined(&*counts, data.as_deref(), &*propensities);
+        let estimation = choice.estimation(&log, &predictor, progress)?;
+        let found = estimation.weigh(log.exposures(progress)?)?.relevance()?;
         Ok((estimation, found))
     })?;
     let source = Some(Source { counts, propensities, estimation });

@@ -22,7 +22,7 @@ use truerank::progress::Silent;
 use truerank::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
 use truerank::ranker::{LinearRaw, Ranker, Trainer, TrainingLists};
 use truerank::relevance::{
-    Estimation, EstimationChoice, Estimator, Exposures, Prior, PriorKind, Relevance, RelevancePredictor, Shrink,
+    Estimation, EstimationChoice, Estimator, KnownLog, Prior, PriorKind, Relevance, RelevancePredictor, Shrink,
     estimate,
 };
 use truerank::simulate::{ShownLists, Simulation};
@@ -151,14 +151,15 @@ fn estimated(counts: &Counts, data: &Dataset, kind: Kind) -> truerank::Result<Pr
 fn weights(counts: &Counts, theta: &Propensities, data: &Dataset) -> truerank::Result<Vec<Relevance>> {
     let plain = [Estimator::Naive, Estimator::IpsPbm, Estimator::UserAware, Estimator::default()];
     let mut all = plain.into_iter().map(|one| estimate(counts, theta, one)).collect::<truerank::Result<Vec<_>>>()?;
-    let model = Prior::Model(RelevancePredictor::new().predict(counts, theta, data, &Silent)?);
-    let exposures = Exposures::new(counts, theta)?;
+    let log = KnownLog::examined(counts, Some(data), theta);
+    let model = Prior::Model(RelevancePredictor::new().predict(&log, &Silent)?);
+    let exposures = log.exposures(&Silent)?;
     for prior in [Prior::Mean, model.clone()] {
         let shrunk = Estimation::new(Estimator::default()).prior(prior).shrink(Shrink::Auto);
-        all.push(as_labels(shrunk.weigh(&exposures)?.relevance()?));
+        all.push(as_labels(shrunk.weigh(exposures)?.relevance()?));
     }
-    all.push(EstimationChoice::default().with_prior(model).weigh(&exposures)?.relevance()?);
-    all.push(Estimation::default().weigh(&exposures)?.relevance()?);
+    all.push(EstimationChoice::default().with_prior(model).weigh(exposures)?.relevance()?);
+    all.push(Estimation::default().weigh(exposures)?.relevance()?);
     Ok(all)
 }
 

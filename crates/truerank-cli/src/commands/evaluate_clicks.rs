@@ -7,7 +7,7 @@ use truerank::counts::Counts;
 use truerank::data::Dataset;
 use truerank::evaluate::{Bounds, ByClicks, ClickJudge, JudgedRankers, Judgement, Leakage, PairedDifference, leakage};
 use truerank::propensity::Propensities;
-use truerank::relevance::Estimator;
+use truerank::relevance::{Estimator, KnownLog};
 use truerank::report::Format;
 
 use super::common::together;
@@ -64,7 +64,7 @@ impl ClickArguments {
             judge = judge.clip(clip);
         }
         let found = judge
-            .judge(data, &counts, &theta, scores, other)
+            .judge(&KnownLog::examined(&counts, Some(data), &theta), scores, other)
             .with_context(|| format!("{} with {}", together(data_path, clicks), propensities.display()))?;
         Ok(Some(ByClicks { leakage, ..found }))
     }

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
-use truerank::counts::{CountsView, Need, open_counts};
+use truerank::counts::{Need, open_counts};
 use truerank::files::{check_file, check_folder, write_folder};
 use truerank::propensity::{Propensities, RelevanceForm};
 use truerank::relevance::{
-    Diagnostics, Estimation, EstimationChoice, Estimator, Exposures, Prior, PriorKind, Relevance as Weights,
+    Diagnostics, Estimation, EstimationChoice, Estimator, Exposures, KnownLog, PriorKind, Relevance as Weights,
     RelevancePredictor, Shrink, Smoothing,
 };
 
@@ -109,12 +109,18 @@ impl Relevance {
         self.check(&choices)?;
         let counts = open_counts(&self.counts, &self.memory.room_beside(&self.output), Need::Cells)?;
         let propensities = Propensities::read(&self.propensities)?;
+        let data = self.data.as_deref().map(|path| read_training_part(path, &self.reading, progress)).transpose()?;
+        let log = KnownLog::examined(counts.as_ref(), data.as_ref(), &propensities);
         let fits = || together(&self.counts, &self.propensities);
-        let exposures = Exposures::new(counts.as_ref(), &propensities).with_context(fits)?;
-        let prior = self.prior(choices[0], counts.as_ref(), &propensities, progress)?;
-        let weigh = |choice: EstimationChoice| self.weigh(choice.with_prior(prior.clone()), &exposures);
+        let exposures = log.exposures(progress).with_context(fits)?;
+        let predictor = RelevancePredictor::new().form(self.prior_model.clone()).seed(self.seed);
+        let estimations = choices.iter().map(|choice| choice.estimation(&log, &predictor, progress));
+        let estimations = estimations.collect::<truerank::Result<Vec<_>>>();
+        let estimations =
+            estimations.with_context(|| together(&self.counts, self.data.as_deref().unwrap_or(Path::new(""))))?;
         // One after another: each is spread over all threads, and holds blocks of cells while it works.
-        let results = choices.into_iter().map(weigh).collect::<truerank::Result<Vec<_>>>().with_context(fits)?;
+        let results = estimations.iter().map(|estimation| self.weigh(estimation, exposures));
+        let results = results.collect::<truerank::Result<Vec<_>>>().with_context(fits)?;
         let (all, diagnostics): (Vec<Weights>, Vec<Option<Diagnostics>>) = results.into_iter().unzip();
         match self.is_all() {
             true => write_all(&all, &self.output)?,
@@ -146,25 +152,9 @@ impl Relevance {
         Ok(())
     }
 
-    fn prior(
-        &self,
-        choice: EstimationChoice,
-        counts: &dyn CountsView,
-        propensities: &Propensities,
-        progress: &Shown,
-    ) -> Result<Prior> {
-        choice.prior(self.data.is_some()).prior(|| {
-            let path = self.data.as_deref().unwrap_or(Path::new(""));
-            let data = read_training_part(path, &self.reading, progress)?;
-            let predictor = RelevancePredictor::new().form(self.prior_model.clone()).seed(self.seed);
-            let predicted = predictor.predict(counts, propensities, &data, progress);
-            predicted.with_context(|| together(&self.counts, path))
-        })
-    }
-
     fn weigh(
         &self,
-        estimation: Estimation,
+        estimation: &Estimation,
         exposures: &Exposures<'_>,
     ) -> truerank::Result<(Weights, Option<Diagnostics>)> {
         let weighing = estimation.weigh(exposures)?;

@@ -30,14 +30,14 @@ pub use differences::{Difference, Differences};
 pub use groups::UserGroup;
 pub use overview::{AtPosition, Sizes, Spread, Variation};
 pub use permutation::PermutationTest;
-pub use quality::{AS_SHOWN, ExpectedQuality};
+pub use quality::ExpectedQuality;
 pub use relative::RelativeExamination;
 
 use crate::counts::{CountsView, PageSummary};
 use crate::data::Dataset;
 use crate::progress::Progress;
-use crate::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
-use crate::relevance::{Estimation, EstimationChoice, Exposures, RelevancePredictor};
+use crate::propensity::{EmUsers, RegressionEm, RelevanceForm};
+use crate::relevance::{Estimation, EstimationChoice, KnownLog, RelevancePredictor};
 use crate::{Error, Result};
 
 /// Examines a log.
@@ -86,20 +86,20 @@ impl Doctor {
         data: Option<&Dataset>,
         progress: &dyn Progress,
     ) -> Result<Diagnosis> {
-        let find = || self.examination(counts, data, progress);
-        Ok(self.examine_by(counts, pages, data, &find, progress)?.0)
+        let form = if data.is_some() { RelevanceForm::Linear } else { RelevanceForm::Table };
+        let users = EmUsers::suited_to(counts.users().len());
+        let em = RegressionEm::new().users(users).relevance(form).resamples(0).seed(self.seed);
+        self.examine_known(&KnownLog::estimated(counts, data, em), pages, progress)
     }
 
-    /// The same with examination as `find` estimates it, which is asked only where positions can be compared; its
-    /// answer is returned too.
-    pub fn examine_by(
+    /// The same of a log that may have been looked at before; its examination is asked for only where positions can be compared.
+    pub fn examine_known(
         &self,
-        counts: &dyn CountsView,
+        log: &KnownLog<'_>,
         pages: Option<&PageSummary>,
-        data: Option<&Dataset>,
-        find: &dyn Fn() -> Result<Propensities>,
         progress: &dyn Progress,
-    ) -> Result<(Diagnosis, Option<Propensities>)> {
+    ) -> Result<Diagnosis> {
+        let (counts, data) = (log.counts(), log.data());
         self.check()?;
         progress.begin("looking at users and queries", 3);
         let dependence = self.dependence(counts, progress)?;
@@ -114,7 +114,7 @@ impl Doctor {
             Bias::of(counts, relative, dependence.as_ref(), differences.as_ref(), &positions)
         };
         let bias = relative.as_ref().map(bias).transpose()?;
-        let comparable = Comparable::of(counts, data)?;
+        let comparable = Comparable::of(&log.log)?;
         progress.advance(1)?;
         let mut diagnosis = Diagnosis {
             sizes: Sizes::of(counts, data),
@@ -135,10 +135,12 @@ impl Doctor {
             positions,
             comparable,
         };
-        let propensities = if diagnosis.comparable.positions { Some(find()?) } else { None };
-        self.weigh(&mut diagnosis, counts, propensities.as_ref(), data, progress)?;
+        match diagnosis.comparable.positions {
+            true => self.weigh(&mut diagnosis, log, progress)?,
+            false => diagnosis.recommendation = advice::recommend(&diagnosis),
+        }
         diagnosis.findings = advice::findings(&diagnosis);
-        Ok((diagnosis, propensities))
+        Ok(diagnosis)
     }
 
     /// Whether users search for different things; nothing where there is one user or one query.
@@ -162,43 +164,18 @@ impl Doctor {
         }
     }
 
-    fn examination(
-        &self,
-        counts: &dyn CountsView,
-        data: Option<&Dataset>,
-        progress: &dyn Progress,
-    ) -> Result<Propensities> {
-        let form = if data.is_some() { RelevanceForm::Linear } else { RelevanceForm::Table };
-        let users = EmUsers::suited_to(counts.users().len());
-        let em = RegressionEm::new().users(users).relevance(form).resamples(0).seed(self.seed);
-        Ok(em.estimate(counts, data, progress)?.propensities)
-    }
-
-    /// How well each estimator is expected to order documents, where examination is known, and what the weights of the
-    /// recommended one look like.
-    fn weigh(
-        &self,
-        diagnosis: &mut Diagnosis,
-        counts: &dyn CountsView,
-        propensities: Option<&Propensities>,
-        data: Option<&Dataset>,
-        progress: &dyn Progress,
-    ) -> Result<()> {
-        let Some(propensities) = propensities else {
-            diagnosis.recommendation = advice::recommend(diagnosis);
-            return Ok(());
-        };
-        let default = EstimationChoice::default().estimation(data.is_some(), || match data {
-            Some(data) => RelevancePredictor::new().seed(self.seed).predict(counts, propensities, data, progress),
-            None => Err(Error::parameter("a model's prior needs features, but there are none")),
-        })?;
-        diagnosis.estimators = quality::expected_quality(counts, propensities, &default, self.seed, progress)?;
+    /// How well each estimator is expected to order documents, and what the weights of the recommended one look like.
+    fn weigh(&self, diagnosis: &mut Diagnosis, log: &KnownLog<'_>, progress: &dyn Progress) -> Result<()> {
+        let theta = log.theta(progress)?;
+        let predictor = RelevancePredictor::new().seed(self.seed);
+        let default = EstimationChoice::default().estimation(log, &predictor, progress)?;
+        diagnosis.estimators = quality::expected_quality(log.counts(), theta, &default, self.seed, progress)?;
         diagnosis.recommendation = advice::recommend(diagnosis);
         let chosen = match diagnosis.recommendation.is_default {
             true => default,
-            false => Estimation::new(diagnosis.recommendation.estimator.parse()?),
+            false => Estimation::new(diagnosis.recommendation.estimator),
         };
-        diagnosis.weights = Some(chosen.weigh(&Exposures::new(counts, propensities)?)?.diagnostics()?);
+        diagnosis.weights = Some(chosen.weigh(log.exposures(progress)?)?.diagnostics()?);
         Ok(())
     }
 }

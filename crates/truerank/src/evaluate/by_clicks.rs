@@ -3,10 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{ClickMeasure, Counterfactual, JudgedLog, Judgement, Leakage, PairedDifference, Score};
-use crate::counts::Counts;
-use crate::data::Dataset;
-use crate::propensity::Propensities;
-use crate::relevance::Estimator;
+use crate::relevance::{Estimator, KnownLog};
 use crate::{Error, Result};
 
 /// Judges rankings by clicks, see [`Counterfactual`].
@@ -76,20 +73,13 @@ impl ClickJudge {
     }
 
     /// Judges the ranking by `scores`, that by `against` where there is one, and the lists as they were shown.
-    pub fn judge<S: Score>(
-        &self,
-        data: &Dataset,
-        counts: &Counts,
-        propensities: &Propensities,
-        scores: &[S],
-        against: Option<&[S]>,
-    ) -> Result<ByClicks> {
+    pub fn judge<S: Score>(&self, log: &KnownLog<'_>, scores: &[S], against: Option<&[S]>) -> Result<ByClicks> {
         if self.clip.is_some() && !self.estimator.divides_by_exposure() {
             let finding =
                 format!("clip belongs to user-aware and user-aware-smoothed, but the estimator is {}", self.estimator);
             return Err(Error::parameter(finding));
         }
-        let judge = self.counterfactual(data, counts, propensities)?;
+        let judge = self.counterfactual(log)?;
         Ok(ByClicks {
             log: judge.log,
             clip: self.clip,
@@ -106,9 +96,8 @@ impl ClickJudge {
         })
     }
 
-    fn counterfactual(&self, data: &Dataset, counts: &Counts, propensities: &Propensities) -> Result<Counterfactual> {
-        let mut judge = Counterfactual::new(data, counts, propensities, self.estimator, self.clip)?
-            .self_normalised(self.self_normalised);
+    fn counterfactual(&self, log: &KnownLog<'_>) -> Result<Counterfactual> {
+        let mut judge = Counterfactual::new(log, self.estimator, self.clip)?.self_normalised(self.self_normalised);
         if let Some(measures) = &self.measures {
             judge = judge.measures(measures.clone());
         }

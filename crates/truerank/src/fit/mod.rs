@@ -11,19 +11,22 @@ mod judge;
 mod outcome;
 mod page;
 mod ranker;
+#[cfg(test)]
+mod tests;
 
 pub use folder::FitFolder;
 pub use input::{FitData, FitLog, SplitBy};
 pub use outcome::{FitOutcome, Graded, GradedPages, GradedResult, Judged, PartSizes, Training, TriedForm};
 pub use ranker::RankerForm;
 
-use crate::counts::Counts;
+use std::sync::OnceLock;
+
 use crate::data::Dataset;
 use crate::doctor::{Diagnosis, Doctor, Severity};
 use crate::evaluate::leakage;
 use crate::progress::Progress;
 use crate::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
-use crate::relevance::{Estimation, EstimationChoice, Exposures, RelevancePredictor};
+use crate::relevance::{EstimationChoice, KnownLog, RelevancePredictor};
 use crate::{Error, Result};
 
 /// The way from a log to a ranker.
@@ -134,27 +137,19 @@ impl Fit {
     pub fn run(&self, log: &FitLog, data: Option<&FitData>, progress: &dyn Progress) -> Result<FitOutcome> {
         self.check(data.is_some())?;
         log.check()?;
-        let documents = data.map(|data| &data.documents);
-        let find = || self.find_propensities(&log.train, documents, progress);
-        let (diagnosis, found) = self.doctor.examine_by(&log.train, log.pages.as_ref(), documents, &find, progress)?;
+        let train = self.known(log, data.map(|data| &data.documents));
+        let diagnosis = self.doctor.examine_known(&train, log.pages.as_ref(), progress)?;
         require_fit(&diagnosis)?;
-        let propensities = found.map_or_else(find, Ok)?;
-        let estimation = self.estimation(&log.train, &propensities, documents, progress)?;
+        let predictor = RelevancePredictor::new().seed(self.seed);
+        let estimation = self.weights.estimation(&train, &predictor, progress)?;
         let (relevance, weights) = {
-            let exposures = Exposures::new(&log.train, &propensities)?;
-            let weighing = estimation.weigh(&exposures)?;
+            let weighing = estimation.weigh(train.exposures(progress)?)?;
             (weighing.relevance()?, weighing.diagnostics()?)
         };
-        let training = match data {
-            Some(data) => Some(self.train(log, &propensities, &relevance, data, progress)?),
-            None => None,
-        };
+        let training = data.map(|data| self.train(&train, &relevance, data, progress)).transpose()?;
         progress.begin("judging", 1);
-        let judged = match (data, &training) {
-            (Some(data), Some(training)) => Some(self.judge(log, &propensities, data, training)?),
-            _ => None,
-        };
-        let clicks = self.predict_clicks(log, &propensities, &relevance, data, training.as_ref())?;
+        let (judged, clicks) = self.judge(log, &train, &relevance, data.zip(training.as_ref()))?;
+        let propensities = train.into_propensities().unwrap_or_default();
         Ok(FitOutcome {
             split: log.split,
             sizes: PartSizes::of(log),
@@ -166,6 +161,7 @@ impl Fit {
             training,
             judged,
             clicks,
+            page: OnceLock::new(),
         })
     }
 
@@ -174,16 +170,12 @@ impl Fit {
         self.weights.check(has_features)
     }
 
-    fn find_propensities(
-        &self,
-        counts: &Counts,
-        data: Option<&Dataset>,
-        progress: &dyn Progress,
-    ) -> Result<Propensities> {
-        if let Some(known) = &self.propensities {
-            return Ok(known.clone());
+    /// The part to learn from, with examination that is known or to be estimated.
+    fn known<'a>(&'a self, log: &'a FitLog, data: Option<&'a Dataset>) -> KnownLog<'a> {
+        match &self.propensities {
+            Some(propensities) => KnownLog::examined(&log.train, data, propensities),
+            None => KnownLog::estimated(&log.train, data, self.regression_em(log.train.users.len(), data.is_some())),
         }
-        Ok(self.regression_em(counts.users.len(), data.is_some()).estimate(counts, data, progress)?.propensities)
     }
 
     fn regression_em(&self, users: usize, has_features: bool) -> RegressionEm {
@@ -193,19 +185,6 @@ impl Fit {
         let usual = if has_features { RelevanceForm::Linear } else { RelevanceForm::Table };
         let form = self.form.clone().unwrap_or(usual);
         RegressionEm::new().users(EmUsers::suited_to(users)).relevance(form).seed(self.seed)
-    }
-
-    fn estimation(
-        &self,
-        counts: &Counts,
-        propensities: &Propensities,
-        data: Option<&Dataset>,
-        progress: &dyn Progress,
-    ) -> Result<Estimation> {
-        self.weights.estimation(data.is_some(), || {
-            let data = data.ok_or_else(|| Error::parameter("a model's prior needs features, but there are none"))?;
-            RelevancePredictor::new().seed(self.seed).predict(counts, propensities, data, progress)
-        })
     }
 }
 

@@ -1,5 +1,7 @@
 //! What came out of a fit.
 
+use std::sync::OnceLock;
+
 use serde_json::{Value, json};
 
 use super::{FitLog, RankerForm, SplitBy};
@@ -11,6 +13,7 @@ use crate::evaluate::{
 use crate::propensity::Propensities;
 use crate::ranker::{Ranker, Unmatched};
 use crate::relevance::{Diagnostics, Relevance};
+use crate::report::Report;
 
 /// All that was learned, and how good it is.
 #[derive(Debug, Clone)]
@@ -35,6 +38,7 @@ pub struct FitOutcome {
     pub judged: Option<Judged>,
     /// How well held-out clicks are predicted.
     pub clicks: ClickPrediction,
+    pub(super) page: OnceLock<Report>,
 }
 
 /// Sizes of the two parts of a log.

@@ -1,6 +1,7 @@
 //! What weights people ask for: options enter, what they leave open is filled with the default.
 
-use super::{Estimation, Estimator, PredictedRelevance, Prior, PriorKind, Shrink, Smoothing};
+use super::{Estimation, Estimator, KnownLog, Prior, PriorKind, RelevancePredictor, Shrink, Smoothing};
+use crate::progress::Progress;
 use crate::{Error, Result};
 
 /// How weights are estimated, as far as someone said.
@@ -70,14 +71,21 @@ impl EstimationChoice {
         self.with_prior(prior).check()
     }
 
-    /// The estimation; `predict` is asked where the prior is a model's.
-    pub fn estimation<E: From<Error>>(
+    /// The estimation; where the prior is a model's, it is `predictor`'s.
+    pub fn estimation(
         &self,
-        has_features: bool,
-        predict: impl FnOnce() -> Result<PredictedRelevance, E>,
-    ) -> Result<Estimation, E> {
-        self.check(has_features)?;
-        Ok(self.with_prior(self.prior(has_features).prior(predict)?))
+        log: &KnownLog<'_>,
+        predictor: &RelevancePredictor,
+        progress: &dyn Progress,
+    ) -> Result<Estimation> {
+        self.check(log.data().is_some())?;
+        let prior = match self.prior(log.data().is_some()) {
+            PriorKind::None => Prior::None,
+            PriorKind::Mean => Prior::Mean,
+            PriorKind::Position => Prior::Position,
+            PriorKind::Model => Prior::Model(log.predicted(predictor, progress)?),
+        };
+        Ok(self.with_prior(prior))
     }
 
     /// The estimation with a prior that is known already.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Serialize, Serializer};
+
 use crate::named::find_named;
 use crate::{Error, Result};
 
@@ -97,6 +99,12 @@ impl fmt::Display for Estimator {
             Estimator::UserAware => "user-aware",
             Estimator::UserAwareSmoothed(_) => "user-aware-smoothed",
         })
+    }
+}
+
+impl Serialize for Estimator {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

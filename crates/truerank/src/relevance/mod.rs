@@ -16,6 +16,7 @@ mod exposures;
 mod file;
 #[cfg(test)]
 mod gains;
+mod known;
 #[cfg(test)]
 mod lists;
 mod model;
@@ -37,6 +38,9 @@ pub use estimation::{Estimation, estimate};
 pub use estimator::{Estimator, Smoothing};
 pub use expected::{ExpectedError, expected_errors};
 pub use exposures::Exposures;
+#[cfg(test)]
+pub(crate) use exposures::SUMS;
+pub use known::KnownLog;
 pub use model::{Clipped, Correction, Relevance, Weight};
 pub use pairs::{PairRatio, PairWeights, QueryPairs, ScoredPairs, pair_weights};
 pub use predict::{RelevancePredictor, calibrate};

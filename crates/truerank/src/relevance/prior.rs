@@ -51,16 +51,6 @@ impl Prior {
 }
 
 impl PriorKind {
-    /// The prior of this kind; `predict` is asked for a model's predictions.
-    pub fn prior<E>(self, predict: impl FnOnce() -> Result<PredictedRelevance, E>) -> Result<Prior, E> {
-        Ok(match self {
-            PriorKind::None => Prior::None,
-            PriorKind::Mean => Prior::Mean,
-            PriorKind::Position => Prior::Position,
-            PriorKind::Model => Prior::Model(predict()?),
-        })
-    }
-
     /// Refuses a prior that nothing would be pulled toward.
     pub fn check(self, clip: Option<f64>, shrink: Shrink) -> Result<()> {
         match self != PriorKind::None && clip.is_none() && shrink == Shrink::None {

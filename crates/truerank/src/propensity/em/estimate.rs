@@ -6,15 +6,12 @@ use super::second_opinion::SecondOpinion;
 use super::squarem::Squarem;
 use super::{EmUsers, RegressionEm, RelevanceForm, RelevancePrior};
 use crate::counts::CountsView;
-use crate::data::{Dataset, RowFinder, nothing_matches};
+use crate::data::Dataset;
 use crate::progress::{Progress, Silent};
 use crate::propensity::bootstrap::{check_resamples, standard_errors};
 use crate::propensity::observations::{Observed, observe};
 use crate::propensity::users::HeldOut;
-use crate::propensity::{
-    Details, Evidence, Fit, Groups, Identifiability, Links, Propensities, SCALE, UserClusters, average, largest,
-    rescale,
-};
+use crate::propensity::{Details, Evidence, Fit, Joined, Propensities, SCALE, UserClusters, average, largest, rescale};
 use crate::{Error, Result};
 
 /// What Regression-EM found.
@@ -40,18 +37,24 @@ impl RegressionEm {
         data: Option<&Dataset>,
         progress: &dyn Progress,
     ) -> Result<EmEstimate> {
+        self.estimate_of(&Joined::new(counts, data), progress)
+    }
+
+    /// The same of a log that may have been joined with its features before.
+    pub fn estimate_of(&self, log: &Joined<'_>, progress: &dyn Progress) -> Result<EmEstimate> {
+        let counts = log.counts;
         self.check()?;
         if counts.totals().clicks == 0 {
             return Err(Error::parameter("the log has no clicks, so nothing can be said about examination"));
         }
-        let data = self.data(data)?;
+        let data = self.data(log.data)?;
         let group_of_user: Vec<u32> = match self.users {
             EmUsers::Together => vec![0; counts.users().len()],
             _ => (0..counts.users().len() as u32).collect(),
         };
         // First, as documents that are not in the data set compare nothing either.
-        let mut fitting = Fitting::new(self, counts, data, &group_of_user, progress)?;
-        let mut notes = self.identify(counts, data)?;
+        let mut fitting = Fitting::new(self, log, data, &group_of_user, progress)?;
+        let mut notes = self.identify(log, data.is_some())?;
         notes.extend(fitting.unmatched.take());
         let found = match &self.users {
             EmUsers::Together | EmUsers::Each => fitting.each()?,
@@ -80,14 +83,12 @@ impl RegressionEm {
     }
 
     /// Says what cannot be compared; an error if nothing can, or not everything and that was asked for.
-    fn identify(&self, counts: &dyn CountsView, data: Option<&Dataset>) -> Result<Vec<String>> {
-        let groups = match self.users {
-            EmUsers::Together => Groups::Population,
-            _ => Groups::Users,
+    fn identify(&self, log: &Joined<'_>, by_features: bool) -> Result<Vec<String>> {
+        let graph = match self.users {
+            EmUsers::Together => log.comparable_positions(by_features)?,
+            _ => log.comparable_users(by_features)?,
         };
-        let links = data.map_or(Links::Documents, |data| Links::Features { data, regression: true });
-        let graph = Identifiability::of_counts(counts, groups, links)?;
-        let mut notes = graph.explain(counts);
+        let mut notes = graph.explain(log.counts);
         if graph.nothing_connects_positions() || (self.strict && !graph.is_connected()) {
             return Err(Error::parameter(format!(
                 "examination is not identifiable from this log: {}",
@@ -134,12 +135,13 @@ pub(super) struct Estimated {
 impl<'a> Fitting<'a> {
     fn new(
         em: &'a RegressionEm,
-        counts: &'a dyn CountsView,
+        log: &Joined<'a>,
         data: Option<&'a Dataset>,
         group_of_user: &[u32],
         progress: &'a dyn Progress,
     ) -> Result<Self> {
-        let matched = data.map(|data| Matched::new(counts, data)).transpose()?.unwrap_or_default();
+        let counts = log.counts;
+        let matched = data.map(|_| Matched::new(log)).transpose()?.unwrap_or_default();
         Ok(Fitting {
             em,
             counts,
@@ -297,13 +299,9 @@ pub(in crate::propensity) struct Matched {
 
 impl Matched {
     /// It is an error if none is.
-    pub fn new(counts: &dyn CountsView, data: &Dataset) -> Result<Self> {
-        let docs = counts.shown_docs()?;
-        let found = RowFinder::new(data, counts.queries(), counts.docs()).find_pairs(&docs);
+    pub fn new(log: &Joined<'_>) -> Result<Self> {
+        let found = log.require_rows()?;
         let rows: Vec<u32> = found.iter().copied().flatten().collect();
-        if rows.is_empty() {
-            return Err(nothing_matches(data, counts.queries(), "document of the log", "log's"));
-        }
         let keep = (rows.len() < found.len()).then(|| found.iter().map(Option::is_some).collect());
         Ok(Matched { keep, rows })
     }
