@@ -3,6 +3,7 @@
 mod allocator;
 mod arguments;
 mod commands;
+mod options;
 mod output;
 mod paths;
 mod progress;
@@ -24,7 +25,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            progress::say_error(&line(&format!("error: {error:#}")));
+            progress::say_error(&line(&format!("error: {}", told(&error))));
             ExitCode::from(2)
         }
     }
@@ -43,6 +44,15 @@ fn refuse(error: &clap::Error) -> ! {
     };
     progress::say_error(&line(&text.lines().take(lines).map(str::trim).collect::<Vec<_>>().join(" ")));
     std::process::exit(2)
+}
+
+/// An error with its causes, and options as they are typed here.
+fn told(error: &anyhow::Error) -> String {
+    let tell = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref::<truerank::Error>() {
+        Some(error) => error.naming(options::flag_of),
+        None => cause.to_string(),
+    };
+    error.chain().map(tell).collect::<Vec<_>>().join(": ")
 }
 
 /// Panics that the library turns into an error about a damaged file are told as that error only.

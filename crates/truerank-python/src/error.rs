@@ -8,10 +8,11 @@ use pyo3::exceptions::{
     PyPermissionError, PyUserWarning, PyValueError,
 };
 use truerank::Error;
+use truerank::stages::is_option;
 
 /// The exception for an error of the library.
 pub fn to_python(error: Error) -> PyErr {
-    let text = error.to_string();
+    let text = error.naming(|name| is_option(name).then(|| name.to_string()));
     match error {
         Error::Io { cause, .. } => match cause.kind() {
             ErrorKind::NotFound => PyFileNotFoundError::new_err(text),

@@ -50,6 +50,8 @@ mod _truerank {
     #[pymodule_export]
     use crate::methods::{_cpbm, _dla, _intervention_harvesting, _regression_em, _swap_experiment, _user_pbm};
     #[pymodule_export]
+    use crate::options::_options;
+    #[pymodule_export]
     use crate::propensity::PyPropensities;
     #[pymodule_export]
     use crate::ranker::{PyTrainedRanker, train_ranker};

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use truerank::data::Dataset;
 use truerank::evaluate::{Evaluator, Measure};
-use truerank::ranker::{LearnFrom, Model, ModelForm, Ranker, RankerTraining, Unmatched};
+use truerank::ranker::{LearnFrom, Model, Ranker, Training, Unmatched};
 use truerank::relevance::{PairWeights, Relevance};
 
 use crate::arrays::{features_from_python, floats_from_python};
@@ -16,7 +16,7 @@ use crate::dataset::PyDataset;
 use crate::error::{to_python, value_error};
 use crate::html;
 use crate::json::json_to_python;
-use crate::options::with;
+use crate::options::{options_of, with};
 use crate::relevance::{PyPairWeights, PyRelevance};
 use crate::run::{run, run_quiet};
 
@@ -196,49 +196,19 @@ impl Target {
 /// Trains a ranker as `truerank train` does; options that are None are as by default.
 #[pyfunction]
 #[pyo3(signature = (
-    data, y=None, validation=None, *, model=None, standardise=None, optimizer=None, steps=None, batch=None,
-    learning_rate=None, clip=None, l2=None, patience=None, check_every=None, validation_measure=None, share=None,
-    cost=None, max_grade=None, seed=None, progress=None
+    data, y=None, validation=None, *, validation_measure=None, max_grade=None, progress=None, **options
 ))]
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn train_ranker(
     data: &Bound<'_, PyDataset>,
     y: Option<&Bound<'_, PyAny>>,
     validation: Option<&Bound<'_, PyDataset>>,
-    model: Option<&str>,
-    standardise: Option<bool>,
-    optimizer: Option<&str>,
-    steps: Option<usize>,
-    batch: Option<usize>,
-    learning_rate: Option<f32>,
-    clip: Option<f64>,
-    l2: Option<f64>,
-    patience: Option<usize>,
-    check_every: Option<usize>,
     validation_measure: Option<&str>,
-    share: Option<f64>,
-    cost: Option<f64>,
     max_grade: Option<u8>,
-    seed: Option<u64>,
     progress: Option<&Bound<'_, PyAny>>,
+    options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PyTrainedRanker> {
-    let training = RankerTraining::new();
-    let model = model.map(str::parse::<ModelForm>).transpose().map_err(to_python)?;
-    let method = optimizer.map(str::parse).transpose().map_err(to_python)?;
-    let training = with(training, model, RankerTraining::model);
-    let training = with(training, standardise, RankerTraining::standardise);
-    let training = with(training, method, RankerTraining::method);
-    let training = with(training, steps, RankerTraining::steps);
-    let training = with(training, batch, RankerTraining::batch);
-    let training = with(training, learning_rate, RankerTraining::learning_rate);
-    let training = with(training, clip, RankerTraining::clip);
-    let training = with(training, l2, RankerTraining::l2);
-    let training = with(training, patience, RankerTraining::patience);
-    let training = with(training, check_every, RankerTraining::check_every);
-    let training = with(training, share, RankerTraining::share);
-    let training = with(training, cost, RankerTraining::cost);
-    let training = with(training, max_grade, RankerTraining::max_grade);
-    let training = with(training, seed, RankerTraining::seed);
+    let training = with(options_of::<Training>(options)?, max_grade, Training::max_grade);
     let measure: Measure = validation_measure.map_or(Ok(Measure::default()), str::parse).map_err(to_python)?;
     let evaluator = with(Evaluator::new(vec![measure]), max_grade, Evaluator::max_grade);
     let target = Target::from_python(y)?;

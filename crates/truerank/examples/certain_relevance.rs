@@ -8,7 +8,7 @@ use truerank::evaluate::Measure;
 use truerank::experiment::{Method, World, WorldOptions};
 use truerank::network::Architecture;
 use truerank::progress::Silent;
-use truerank::ranker::Trainer;
+use truerank::ranker::Training;
 use truerank::simulate::Simulation;
 
 fn main() -> Result<()> {
@@ -21,7 +21,7 @@ fn main() -> Result<()> {
     for click_noise in [0.0, 0.05, 0.1, 0.2] {
         let simulation = Simulation::new().sessions(300_000).click_noise(click_noise);
         let world = World::simulate(&data, &simulation, &WorldOptions::default(), 1, &Silent)?;
-        let trainer = Trainer::new().architecture(Architecture::Linear).seed(1);
+        let trainer = Training::network(Architecture::Linear).seed(1);
         print!("noise {click_noise:4}");
         for method in Method::ALL {
             let outcome = world.run(method, world.propensities(), &trainer, &Silent)?;

@@ -11,7 +11,7 @@ use truerank::evaluate::{DifferenceTest, Measure};
 use truerank::experiment::{Method, World, WorldOptions};
 use truerank::progress::Silent;
 use truerank::random;
-use truerank::ranker::Trainer;
+use truerank::ranker::Training;
 use truerank::simulate::Simulation;
 
 const NDCG5: Measure = Measure::Ndcg(Some(5));
@@ -71,7 +71,7 @@ fn trained(count: usize) -> truerank::Result<()> {
     let options = WorldOptions { patterns: false, ..WorldOptions::default() };
     let world = World::simulate(&data, &Simulation::new().sessions(10_000), &options, 1, &Silent)?;
     let train = |seed: usize| {
-        let trainer = Trainer::new().architecture("mlp:16".parse()?).steps(100).patience(10).seed(seed as u64);
+        let trainer = Training::network("mlp:16".parse()?).steps(100).patience(10).seed(seed as u64);
         let outcome = world.run(Method::USER_AWARE, world.propensities(), &trainer, &Silent)?;
         Ok(outcome.per_query(NDCG5).to_vec())
     };

@@ -12,7 +12,7 @@ use truerank::experiment::production_ranker;
 use truerank::network::Architecture;
 use truerank::progress::Silent;
 use truerank::propensity::Propensities;
-use truerank::ranker::{Trainer, TrainingLists};
+use truerank::ranker::{Training, TrainingLists};
 use truerank::relevance::{Estimator, KnownLog};
 use truerank::simulate::{ShownLists, Simulation, Simulator};
 
@@ -25,7 +25,7 @@ fn main() -> truerank::Result<()> {
     let data = Generator::preset(preset).generate()?;
     let production = production_ranker(&data.train, 0.01, 1, &Silent)?;
     let lists = TrainingLists::from_grades(&data.train, 4, None)?;
-    let ranker = Trainer::new().architecture(Architecture::Linear).fit(&data.train, &lists, None, &Silent)?;
+    let ranker = Training::network(Architecture::Linear).fit_targets(&data.train, &lists, None, &Silent)?;
     let scores = [ranker.score(&data.test)?, production.score(&data.test)?];
     let shown = [ShownLists::top(&data.test, &scores[1], 10)?];
     println!("| sessions per query | clicks weighed by | DCG@5 | nDCG@5 | ARP | ΔDCG@5 | ΔnDCG@5 | ΔARP |");

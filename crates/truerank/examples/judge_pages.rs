@@ -9,7 +9,7 @@ use truerank::data::{Dataset, Generator, Preset};
 use truerank::evaluate::{ClickMeasure, Counterfactual, Judgement, rank};
 use truerank::experiment::production_ranker;
 use truerank::progress::Silent;
-use truerank::ranker::{Trainer, TrainingLists};
+use truerank::ranker::{Training, TrainingLists};
 use truerank::relevance::{Estimator, KnownLog};
 use truerank::simulate::{ShownLists, Simulation};
 
@@ -24,7 +24,7 @@ fn main() -> truerank::Result<()> {
     let seeds: u64 = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(3);
     let data = Generator::preset(preset).generate()?;
     let labels = TrainingLists::from_grades(&data.train, 4, None)?;
-    let scores = Trainer::new().fit(&data.train, &labels, None, &Silent)?.score(&data.test)?;
+    let scores = Training::linear().fit_targets(&data.train, &labels, None, &Silent)?.score(&data.test)?;
     let production: Vec<ShownLists> = (1..=2)
         .map(|seed| {
             let ranker = production_ranker(&data.train, 0.01, seed, &Silent)?;

@@ -9,7 +9,7 @@ use truerank::experiment::production_ranker;
 use truerank::network::Architecture;
 use truerank::progress::Silent;
 use truerank::propensity::RelevanceForm;
-use truerank::ranker::{Trainer, TrainingLists};
+use truerank::ranker::{Training, TrainingLists};
 use truerank::relevance::{
     Estimation, Estimator, Exposures, KnownLog, PredictedRelevance, Prior, Relevance, RelevancePredictor, Shrink,
     Smoothing,
@@ -92,7 +92,7 @@ fn ndcg(data: &Splits, relevance: &Relevance) -> truerank::Result<f64> {
     let (lists, _) = TrainingLists::from_relevance(&data.train, relevance)?;
     let evaluator = Evaluator::new(vec![NDCG5]);
     let validation = evaluator.validation(&data.validation)?;
-    let trainer = Trainer::new().architecture(Architecture::Linear);
-    let ranker = trainer.fit(&data.train, &lists, Some(&validation), &Silent)?;
+    let trainer = Training::network(Architecture::Linear);
+    let ranker = trainer.fit_targets(&data.train, &lists, Some(&validation), &Silent)?;
     Ok(evaluator.evaluate(&data.test, &ranker.score(&data.test)?)?.mean(NDCG5).unwrap_or(f64::NAN))
 }

@@ -20,7 +20,7 @@ use truerank::fit::RankerForm;
 use truerank::ids::Ids;
 use truerank::progress::Silent;
 use truerank::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
-use truerank::ranker::{LinearRaw, Ranker, Trainer, TrainingLists};
+use truerank::ranker::{ModelForm, Ranker, Training, TrainingLists};
 use truerank::relevance::{
     Estimation, EstimationChoice, Estimator, KnownLog, Prior, PriorKind, Relevance, RelevancePredictor, Shrink,
     estimate,
@@ -173,10 +173,15 @@ fn ndcg(data: &Splits, lists: &TrainingLists, max_grade: u8, form: &RankerForm, 
     let evaluator = Evaluator::new(vec![NDCG5]).max_grade(max_grade);
     let validation = evaluator.validation(&data.validation)?;
     let ranker = match form {
-        RankerForm::LinearRaw => LinearRaw::new().patience(10).fit(&data.train, lists, Some(&validation), &Silent)?,
+        RankerForm::LinearRaw => Training::new().model(ModelForm::LinearRaw).patience(10).fit_targets(
+            &data.train,
+            lists,
+            Some(&validation),
+            &Silent,
+        )?,
         RankerForm::Network(architecture) => {
-            let trainer = Trainer::new().architecture(architecture.clone()).standardise(true).steps(200).patience(5);
-            trainer.seed(seed).fit(&data.train, lists, Some(&validation), &Silent)?
+            let trainer = Training::network(architecture.clone()).standardise(true).steps(200).patience(5);
+            trainer.seed(seed).fit_targets(&data.train, lists, Some(&validation), &Silent)?
         }
     };
     Ok(evaluator.evaluate(&data.test, &ranker.score(&data.test)?)?.mean(NDCG5).unwrap_or(f64::NAN))

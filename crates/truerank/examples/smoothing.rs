@@ -8,7 +8,7 @@ use truerank::evaluate::{Measure, paired_t_test};
 use truerank::experiment::{Method, Outcome, World, WorldOptions};
 use truerank::network::Architecture;
 use truerank::progress::Silent;
-use truerank::ranker::Trainer;
+use truerank::ranker::Training;
 use truerank::relevance::{Estimator, Smoothing};
 use truerank::simulate::Simulation;
 
@@ -24,7 +24,7 @@ fn main() -> truerank::Result<()> {
     let methods = methods(fixed);
     for per_query in [1, 5, 15, 50] {
         let sessions = per_query * data.train.query_count() as u64;
-        let mut trainer = Trainer::new().architecture(model.clone()).patience(15);
+        let mut trainer = Training::network(model.clone()).patience(15);
         if model != Architecture::Linear {
             trainer = trainer.steps(400);
         }

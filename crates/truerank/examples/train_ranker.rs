@@ -12,7 +12,7 @@ use truerank::data::{ReadOptions, Splits, read_splits};
 use truerank::evaluate::{Evaluator, Measure};
 use truerank::network::Architecture;
 use truerank::progress::Silent;
-use truerank::ranker::{Ranker, Trainer, TrainingLists};
+use truerank::ranker::{Ranker, Training, TrainingLists};
 
 /// The highest grade.
 const MAX_GRADE: u8 = 4;
@@ -24,7 +24,7 @@ fn main() -> truerank::Result<()> {
     let model: Architecture = argument("--model", "linear").parse()?;
     let steps: Option<usize> = optional("--steps").map(|steps| steps.parse().expect("--steps is a number"));
     let data = read_splits(Path::new(&folder), &ReadOptions::new())?;
-    let mut trainer = Trainer::new().architecture(model).seed(1);
+    let mut trainer = Training::network(model).seed(1);
     if let Some(steps) = steps {
         trainer = trainer.steps(steps);
     }
@@ -40,7 +40,7 @@ fn main() -> truerank::Result<()> {
 }
 
 /// Prints the best validation value and the one to reach, and returns the first step that reaches it.
-fn find_step(trainer: &Trainer, data: &Splits) -> truerank::Result<usize> {
+fn find_step(trainer: &Training, data: &Splits) -> truerank::Result<usize> {
     let record = fit(trainer, data)?.record;
     let best = record.validation.expect("there is validation data");
     let target = best - MARGIN;
@@ -49,10 +49,10 @@ fn find_step(trainer: &Trainer, data: &Splits) -> truerank::Result<usize> {
     Ok(reached.expect("the best check reaches it").step)
 }
 
-fn fit(trainer: &Trainer, data: &Splits) -> truerank::Result<Ranker> {
+fn fit(trainer: &Training, data: &Splits) -> truerank::Result<Ranker> {
     let lists = TrainingLists::from_grades(&data.train, MAX_GRADE, None)?;
     let validation = Evaluator::new(vec![Measure::Ndcg(Some(5))]).validation(&data.validation)?;
-    trainer.fit(&data.train, &lists, Some(&validation), &Silent)
+    trainer.fit_targets(&data.train, &lists, Some(&validation), &Silent)
 }
 
 fn argument(name: &str, default: &str) -> String {

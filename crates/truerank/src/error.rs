@@ -31,9 +31,14 @@ pub enum Error {
         /// What the operating system answered.
         cause: std::io::Error,
     },
-    /// A parameter is outside its range, or two inputs do not fit together.
-    #[error("{}", text::line(.0))]
-    Parameter(String),
+    /// An option has a value that it cannot have, or two inputs do not fit together.
+    #[error("{}", text::line(finding))]
+    Parameter {
+        /// The option that it is about, where it is about one.
+        option: Option<String>,
+        /// What was found, which rule it breaks, and the way out. Options are named in backticks, see [`Error::naming`].
+        finding: String,
+    },
     /// Whoever asked for the work wanted it to end; see [`Progress::advance`](crate::progress::Progress::advance).
     #[error("stopped before it was done")]
     Stopped,
@@ -62,9 +67,28 @@ impl Error {
         }
     }
 
-    /// An error about a parameter.
+    /// An error about what was asked for as a whole.
     pub fn parameter(finding: impl Into<String>) -> Self {
-        Error::Parameter(finding.into())
+        Error::Parameter { option: None, finding: finding.into() }
+    }
+
+    /// An error about an option: `Error::option("batch", "is 0, but should be at least 1")`.
+    pub fn option(name: &str, finding: impl fmt::Display) -> Self {
+        Self::option_as(name, format!(" {finding}"))
+    }
+
+    /// The same, where the finding says what stands between it and the option's name.
+    pub(crate) fn option_as(name: &str, finding: impl fmt::Display) -> Self {
+        Error::Parameter { option: Some(name.to_string()), finding: format!("`{name}`{finding}") }
+    }
+
+    /// The message with options as a front end knows them: `rename` turns the name of an option, such as `on_bad_row`, into
+    /// what people typed, such as `--on-bad-row`, and everything else that stands in backticks into nothing, to leave it as it is.
+    pub fn naming(&self, rename: impl Fn(&str) -> Option<String>) -> String {
+        match self {
+            Error::Parameter { finding, .. } => text::line(&text::rename_quoted(finding, rename)),
+            other => other.to_string(),
+        }
     }
 }
 

@@ -33,6 +33,7 @@ pub mod memory;
 mod minimise;
 mod named;
 pub mod network;
+pub mod options;
 pub mod progress;
 pub mod propensity;
 pub mod random;
@@ -43,6 +44,7 @@ pub mod simulate;
 #[cfg(feature = "spark")]
 pub mod spark;
 pub mod sql;
+pub mod stages;
 pub mod text;
 pub mod threads;
 

@@ -60,6 +60,26 @@ pub fn path(path: &std::path::Path) -> String {
     printable_within(&path.to_string_lossy(), MOST_IN_PATH)
 }
 
+/// Text in which words in backticks are said as `rename` has it; those of which it knows nothing stay as they are.
+///
+/// ```
+/// use truerank::text::rename_quoted;
+/// let flag = |name: &str| (name == "on_bad_row").then(|| "--on-bad-row".to_string());
+/// assert_eq!(rename_quoted("`on_bad_row` is `auto`", flag), "--on-bad-row is `auto`");
+/// ```
+pub fn rename_quoted(text: &str, rename: impl Fn(&str) -> Option<String>) -> String {
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(start) = rest.find('`') {
+        let Some(length) = rest[start + 1..].find('`') else { break };
+        let end = start + 1 + length;
+        let name = rename(&rest[start + 1..end]);
+        out += &rest[..start];
+        out += &name.unwrap_or_else(|| rest[start..=end].to_string());
+        rest = &rest[end + 1..];
+    }
+    out + rest
+}
+
 fn escaped(text: &str, is_kept: impl Fn(char) -> bool) -> Cow<'_, str> {
     let is_hidden = |c: char| is_unprintable(c) && !is_kept(c);
     if !text.chars().any(is_hidden) {

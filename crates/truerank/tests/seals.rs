@@ -9,7 +9,7 @@ use truerank::data::{Generator, Preset, ReadOptions as DataOptions, Splits, read
 use truerank::log::{ReadOptions, write_log};
 use truerank::progress::Silent;
 use truerank::propensity::Propensities;
-use truerank::ranker::{Ranker, Trainer, TrainingLists};
+use truerank::ranker::{Ranker, Training, TrainingLists};
 use truerank::relevance::{Estimator, Relevance, estimate};
 use truerank::simulate::{ShownLists, Simulation};
 
@@ -48,7 +48,7 @@ fn artefacts(folder: &Path) -> truerank::Result<Vec<(PathBuf, Read)>> {
     propensities.write(&place("propensities.json"))?;
     estimate(&counts, &propensities, Estimator::UserAware)?.write(&place("relevance.parquet"))?;
     let lists = TrainingLists::from_grades(&train, 4, None)?;
-    Trainer::new().steps(3).fit(&train, &lists, None, &Silent)?.save(&place("ranker.safetensors"))?;
+    Training::linear().steps(3).fit_targets(&train, &lists, None, &Silent)?.save(&place("ranker.safetensors"))?;
     let data: Read = |path| read_dataset(path, &DataOptions::new()).map(of_debug);
     let all: [(&str, Read); 12] = [
         ("data.parquet", data),

@@ -10,7 +10,7 @@ use truerank::experiment::{Question, Settings, Store, World, WorldOptions};
 use truerank::log::{ReadOptions, write_log};
 use truerank::progress::{Progress, Silent};
 use truerank::propensity::{EmUsers, RegressionEm, RelevanceForm, UserGroups};
-use truerank::ranker::{Dla, SvmRank, Trainer, TrainingLists};
+use truerank::ranker::{Dla, Training, TrainingLists};
 use truerank::simulate::{ShownLists, Simulation};
 use truerank::{Error, Result};
 
@@ -111,8 +111,8 @@ fn estimating_examination_stops() {
 fn training_stops() {
     let data = data();
     let lists = TrainingLists::from_grades(&data.train, 4, None).unwrap();
-    stops("training", |progress| Trainer::new().steps(20).fit(&data.train, &lists, None, progress));
-    stops("SVM-rank", |progress| SvmRank::new().fit(&data.train, progress));
+    stops("training", |progress| Training::linear().steps(20).fit_targets(&data.train, &lists, None, progress));
+    stops("SVM-rank", |progress| Training::new().fit_svm_rank(&data.train, progress));
 }
 
 #[test]

@@ -10,10 +10,11 @@ use truerank::data::Splits;
 use truerank::evaluate::{Evaluator, Measure};
 use truerank::files::check_file;
 use truerank::propensity::Propensities;
-use truerank::ranker::{LearnFrom, ModelForm, Ranker, RankerTraining, Unmatched};
+use truerank::ranker::{LearnFrom, ModelForm, Ranker, Training, Unmatched};
 use truerank::relevance::{PairRatio, Relevance, pair_weights};
 
 use super::common::{DataArguments, together};
+use crate::options::Typed;
 use crate::output::{Table, measure, print, print_json, thousands};
 use crate::progress::Shown;
 
@@ -66,62 +67,12 @@ pub struct Train {
     #[arg(long, value_name = "RATIO", requires = "pairs", value_parser = pair_ratio())]
     pair_weights: Option<PairRatio>,
 
-    /// linear, mlp, mlp:SIZE,SIZE,…, linear-raw or svm-rank
-    #[arg(long, default_value = "mlp")]
-    model: String,
-
-    /// For linear and mlp: bring features to one scale first, for features of different scales; the
-    /// paper's networks do without
-    #[arg(long, alias = "standardize")]
-    standardise: bool,
-
-    /// lbfgs, adagrad, adam or sgd [default: lbfgs for linear, else adagrad]
-    #[arg(long)]
-    optimizer: Option<String>,
-
-    /// Steps at most [default: 1000, or 200 for lbfgs]
-    #[arg(long)]
-    steps: Option<usize>,
-
-    /// Queries per step
-    #[arg(long, default_value_t = 256)]
-    batch: usize,
-
-    /// Size of steps
-    #[arg(long, default_value_t = 0.01, value_name = "RATE")]
-    learning_rate: f32,
-
-    /// Norm to which longer gradients are cut
-    #[arg(long, default_value_t = 5.0)]
-    clip: f64,
-
-    /// Penalty on squared parameters
-    #[arg(long, default_value_t = 0.0)]
-    l2: f64,
-
-    /// Stop after this many checks without a better validation value [default: never]
-    #[arg(long, value_name = "CHECKS")]
-    patience: Option<usize>,
-
-    /// Steps between checks
-    #[arg(long, default_value_t = 10, value_name = "STEPS")]
-    check_every: usize,
+    #[command(flatten)]
+    training: Typed<Training>,
 
     /// What the validation part is judged by
     #[arg(long, default_value_t, value_name = "MEASURE")]
     validation: Measure,
-
-    /// For svm-rank: share of labelled queries to learn from [default: all]
-    #[arg(long)]
-    share: Option<f64>,
-
-    /// For svm-rank: cost of violated pairs; larger fits more closely [default: 1]
-    #[arg(long)]
-    cost: Option<f64>,
-
-    /// The same seed gives the same ranker
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
 
     /// Print the training record as JSON
     #[arg(long)]
@@ -135,7 +86,7 @@ pub struct Train {
 impl Train {
     pub fn run(self, progress: &Shown) -> Result<()> {
         check_file(&self.output)?;
-        let training = self.training()?;
+        let training = self.training.0.clone().max_grade(self.data.reading.max_grade);
         let data = self.data.read_splits(progress)?;
         let (ranker, unmatched) = self.train(&training, &data, progress)?;
         ranker.save(&self.output)?;
@@ -143,36 +94,7 @@ impl Train {
         self.report(&ranker, unmatched)
     }
 
-    fn training(&self) -> Result<RankerTraining> {
-        let mut training = RankerTraining::new()
-            .model(self.model.parse()?)
-            .batch(self.batch)
-            .learning_rate(self.learning_rate)
-            .clip(self.clip)
-            .l2(self.l2)
-            .check_every(self.check_every)
-            .standardise(self.standardise)
-            .max_grade(self.data.reading.max_grade)
-            .seed(self.seed);
-        if let Some(name) = &self.optimizer {
-            training = training.method(name.parse()?);
-        }
-        if let Some(steps) = self.steps {
-            training = training.steps(steps);
-        }
-        if let Some(checks) = self.patience {
-            training = training.patience(checks);
-        }
-        if let Some(share) = self.share {
-            training = training.share(share);
-        }
-        if let Some(cost) = self.cost {
-            training = training.cost(cost);
-        }
-        Ok(training)
-    }
-
-    fn train(&self, training: &RankerTraining, data: &Splits, progress: &Shown) -> Result<(Ranker, Unmatched)> {
+    fn train(&self, training: &Training, data: &Splits, progress: &Shown) -> Result<(Ranker, Unmatched)> {
         let fit = |from: LearnFrom<'_>| self.fit(training, data, from, progress);
         if let Some(path) = &self.relevance {
             let relevance = Relevance::read(path)?;
@@ -189,30 +111,30 @@ impl Train {
 
     fn fit(
         &self,
-        training: &RankerTraining,
+        training: &Training,
         data: &Splits,
         from: LearnFrom<'_>,
         progress: &Shown,
     ) -> truerank::Result<(Ranker, Unmatched)> {
         training.check(from)?;
         let evaluator = Evaluator::new(vec![self.validation]).max_grade(self.data.reading.max_grade);
-        let is_svm = self.model == ModelForm::SvmRank.to_string();
+        let is_svm = training.model == ModelForm::SvmRank;
         let validation = if is_svm { None } else { Some(evaluator.validation(&data.validation)?) };
         training.fit(&data.train, from, validation.as_ref(), progress)
     }
 
     fn report(&self, ranker: &Ranker, unmatched: Unmatched) -> Result<()> {
-        let record = &ranker.record;
+        let (record, model) = (&ranker.record, self.training.0.model.to_string());
         if self.json {
             return print_json(&json!({
-                "model": self.model, "features": ranker.feature_count(),
+                "model": model, "features": ranker.feature_count(),
                 "standardised": ranker.scaling().is_some(), "record": record,
                 "unmatched_queries": unmatched.queries, "unmatched_documents": unmatched.docs,
                 "output": self.output,
             }));
         }
         let mut table = Table::default();
-        table.row(["model".to_string(), self.model.clone()]);
+        table.row(["model".to_string(), model]);
         if ranker.scaling().is_some() {
             table.row(["features".to_string(), "brought to one scale first".to_string()]);
         }

@@ -1,11 +1,14 @@
-"""Parameters in scikit-learn's manner, which need no scikit-learn."""
+"""Parameters as scikit-learn has them, without scikit-learn; and options of the library as parameters."""
 
 from __future__ import annotations
 
 import inspect
-from typing import Any, TypeVar
+from typing import Any, Callable, TypeVar
+
+from . import _truerank
 
 _Self = TypeVar("_Self", bound="Params")
+_Class = TypeVar("_Class", bound=type)
 
 
 class Params:
@@ -30,5 +33,37 @@ class Params:
         return self
 
     def __repr__(self) -> str:
-        given = (f"{name}={value!r}" for name, value in self.get_params().items() if value is not None)
-        return f"{type(self).__name__}({', '.join(given)})"
+        usual = {name: found.default for name, found in inspect.signature(type(self).__init__).parameters.items()}
+        chosen = (f"{name}={value!r}" for name, value in self.get_params().items() if value != usual[name])
+        return f"{type(self).__name__}({', '.join(chosen)})"
+
+
+def takes(*stages: str, first: str = "", **others: Any) -> Callable[[_Class], _Class]:
+    """Gives a class the options of stages of the library as parameters, with their defaults, and documents them.
+
+    `first` names the parameter that may be given without its name; `others` are parameters that are no options.
+    """
+    options = [option for stage in stages for option in _truerank._options(stage)]
+    defaults = {**{name: default for name, default, _ in options}, **others}
+    keyword, positional = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+    names = sorted(defaults, key=lambda name: name != first)
+    parameters = [
+        inspect.Parameter(name, positional if name == first else keyword, default=defaults[name]) for name in names
+    ]
+    signature = inspect.Signature([inspect.Parameter("self", positional), *parameters])
+
+    def __init__(self: Any, *args: Any, **params: Any) -> None:
+        bound = signature.bind(self, *args, **params)
+        bound.apply_defaults()
+        for name, value in list(bound.arguments.items())[1:]:
+            setattr(self, name, value)
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+
+    def decorate(cls: _Class) -> _Class:
+        cls.__init__ = __init__  # type: ignore[misc]
+        lines = "\n".join(f"    {name} : {help}" for name, _, help in options)
+        cls.__doc__ = (cls.__doc__ or "").replace("{options}", lines.strip())
+        return cls
+
+    return decorate

@@ -6,13 +6,21 @@ import html
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Callable
 
+from ._params import Params, takes
 from ._truerank import Dataset, Splits, TrainedRanker, evaluate, train_ranker
 
 if TYPE_CHECKING:
     from numpy import float32
     from numpy.typing import ArrayLike, NDArray
 
+    from typing_extensions import Unpack
+
+    from ._options import TrainingOptions
     from ._truerank import Evaluation, PairWeights, Relevance
+
+    class _RankerOptions(TrainingOptions, total=False):
+        validation_measure: str | None
+        max_grade: int | None
 
 
 class NotFitted(ValueError, AttributeError):
@@ -23,37 +31,21 @@ try:
     from sklearn.base import BaseEstimator as _Base
     from sklearn.exceptions import NotFittedError
 except ImportError:
-    from ._params import Params as _Base
-
+    _Base = Params  # type: ignore[assignment,misc]
     NotFittedError = NotFitted
 
 
+@takes("Training", first="model", validation_measure=None, max_grade=None)
 class Ranker(_Base):
     """Learns to rank from relevance weights, click pairs or human grades, as ``truerank train`` does.
 
-    The same data, parameters and seed give the same bytes as the command line. Parameters that are None are as by default
-    there (``truerank train --help``).
+    The same data, parameters and seed give the same bytes as the command line. None stands for the default.
 
     Parameters
     ----------
-    model : str
-        ``linear``, ``mlp``, ``mlp:SIZE,SIZE,…``, ``linear-raw`` or ``svm-rank``; by default the paper's MLP.
-    standardise : bool
-        For linear and mlp: bring features to one scale first, for features of different scales.
-    optimizer : str
-        ``lbfgs``, ``adagrad``, ``adam`` or ``sgd``.
-    steps, batch, learning_rate, clip, l2
-        How networks are trained: steps at most, queries per step, size of steps, norm to which gradients are cut, penalty.
-    patience, check_every : int
-        Stop after so many checks without a better validation value; steps between checks.
-    validation_measure : str
-        What ``validation`` is judged by, by default nDCG@5.
-    share, cost : float
-        For svm-rank: share of labelled queries to learn from, and cost of violated pairs.
-    max_grade : int
-        The highest grade of the scale, by default 4.
-    seed : int
-        The same seed gives the same ranker.
+    {options}
+    validation_measure : What ``validation`` is judged by, such as nDCG@10 (by default: nDCG@5)
+    max_grade : The highest grade of the scale (by default: 4)
 
     Attributes
     ----------
@@ -80,40 +72,9 @@ class Ranker(_Base):
     True
     """
 
-    def __init__(
-        self,
-        model: str | None = None,
-        *,
-        standardise: bool | None = None,
-        optimizer: str | None = None,
-        steps: int | None = None,
-        batch: int | None = None,
-        learning_rate: float | None = None,
-        clip: float | None = None,
-        l2: float | None = None,
-        patience: int | None = None,
-        check_every: int | None = None,
-        validation_measure: str | None = None,
-        share: float | None = None,
-        cost: float | None = None,
-        max_grade: int | None = None,
-        seed: int | None = None,
-    ) -> None:
-        self.model = model
-        self.standardise = standardise
-        self.optimizer = optimizer
-        self.steps = steps
-        self.batch = batch
-        self.learning_rate = learning_rate
-        self.clip = clip
-        self.l2 = l2
-        self.patience = patience
-        self.check_every = check_every
-        self.validation_measure = validation_measure
-        self.share = share
-        self.cost = cost
-        self.max_grade = max_grade
-        self.seed = seed
+    if TYPE_CHECKING:
+
+        def __init__(self, model: str = ..., **options: Unpack[_RankerOptions]) -> None: ...
 
     def fit(
         self,

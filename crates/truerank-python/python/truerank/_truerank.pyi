@@ -6,9 +6,14 @@ from os import PathLike
 from typing import Any, Literal, Protocol, Union, final
 
 import numpy as np
+from typing_extensions import Unpack
 from numpy.typing import ArrayLike, NDArray
 
+from ._options import TrainingOptions
+
 __version__: str
+
+def _options(stage: str) -> list[tuple[str, Any, str]]: ...
 
 _Path = Union[str, PathLike[str]]
 _Progress = Union[bool, Callable[[str, int, int], object], None]
@@ -417,22 +422,10 @@ def train_ranker(
     y: Relevance | PairWeights | ArrayLike | None = None,
     validation: Dataset | None = None,
     *,
-    model: str | None = None,
-    standardise: bool | None = None,
-    optimizer: str | None = None,
-    steps: int | None = None,
-    batch: int | None = None,
-    learning_rate: float | None = None,
-    clip: float | None = None,
-    l2: float | None = None,
-    patience: int | None = None,
-    check_every: int | None = None,
     validation_measure: str | None = None,
-    share: float | None = None,
-    cost: float | None = None,
     max_grade: int | None = None,
-    seed: int | None = None,
     progress: _Progress = None,
+    **options: Unpack[TrainingOptions],
 ) -> TrainedRanker: ...
 
 # Evaluation

@@ -42,7 +42,6 @@ pub use settings::{
 };
 pub use source::{EmRelevance, Source};
 pub use store::{Store, WorldFacts};
-pub use training::Learner;
 pub use world::{World, WorldOptions};
 
 /// What rankers are chosen and compared by.

@@ -5,14 +5,6 @@ use crate::network::Architecture;
 use crate::ranker::ModelForm;
 
 impl ModelForm {
-    /// The linear ranker of the paper.
-    pub(super) const LINEAR: ModelForm = ModelForm::Network(Architecture::Linear);
-
-    /// The MLP of the paper.
-    pub(super) fn mlp() -> Self {
-        ModelForm::Network(Architecture::mlp())
-    }
-
     /// What people call it: `MLP` is the paper's.
     pub(super) fn name(&self) -> String {
         match self {

@@ -13,7 +13,7 @@ use crate::data::{Splits, grade_note};
 use crate::network::Architecture;
 use crate::progress::Progress;
 use crate::propensity::Propensities;
-use crate::ranker::{LinearRaw, ModelForm, Trainer};
+use crate::ranker::{ModelForm, Training};
 use crate::report::Format;
 use crate::simulate::{Simulation, paper_etas};
 use crate::{Error, Result};
@@ -84,8 +84,8 @@ impl Settings {
     ///
     /// A linear ranker's loss is convex and soon at its minimum, so L-BFGS goes on to its tolerance whatever the validation
     /// queries say. They choose in any case: of all iterations, the weights of the best one are kept.
-    fn trainer(&self, architecture: &Architecture, seed: u64, queries: usize) -> Trainer {
-        let trainer = Trainer::new().architecture(architecture.clone()).seed(seed);
+    fn trainer(&self, architecture: &Architecture, seed: u64, queries: usize) -> Training {
+        let trainer = Training::network(architecture.clone()).seed(seed);
         let trainer = trainer.standardise(self.training.standardise);
         match architecture {
             Architecture::Linear => trainer,
@@ -221,7 +221,9 @@ impl Runner<'_> {
                 let trainer = self.settings.trainer(architecture, run.seed, world.counts().queries.len());
                 world.run(run.method, propensities, &trainer, &self.steps)
             }
-            ModelForm::LinearRaw => world.run(run.method, propensities, &LinearRaw::new(), &self.steps),
+            ModelForm::LinearRaw => {
+                world.run(run.method, propensities, &Training::new().model(ModelForm::LinearRaw), &self.steps)
+            }
             ModelForm::SvmRank => Err(Error::parameter("svm-rank learns from grades only, so it has no run")),
         }
     }

@@ -7,34 +7,13 @@ use super::{Method, NDCG5, Outcome};
 use crate::evaluate::{Evaluator, Measure};
 use crate::progress::Progress;
 use crate::propensity::Propensities;
-use crate::ranker::{LinearRaw, Ranker, Targets, Trainer, TrainingLists, TrainingPairs, Unmatched};
+use crate::ranker::{self, Ranker, Targets, TrainingLists, TrainingPairs, Unmatched};
 use crate::relevance::{Relevance, estimate, pair_weights};
 use crate::{Error, Result};
 
-/// What trains the ranker of a run.
-#[derive(Debug, Clone, Copy)]
-pub enum Learner<'a> {
-    /// A linear ranker on layer-normalised features, or an MLP.
-    Network(&'a Trainer),
-    /// A weight for each raw feature.
-    LinearRaw(&'a LinearRaw),
-}
-
-impl<'a> From<&'a Trainer> for Learner<'a> {
-    fn from(trainer: &'a Trainer) -> Self {
-        Learner::Network(trainer)
-    }
-}
-
-impl<'a> From<&'a LinearRaw> for Learner<'a> {
-    fn from(trainer: &'a LinearRaw) -> Self {
-        Learner::LinearRaw(trainer)
-    }
-}
-
 pub(super) struct Training<'a> {
     pub world: &'a World<'a>,
-    pub learner: Learner<'a>,
+    pub how: &'a ranker::Training,
     pub progress: &'a dyn Progress,
 }
 
@@ -100,15 +79,7 @@ impl Training<'_> {
     fn train(&self, targets: Targets<'_>) -> Result<Ranker> {
         let validation = self.evaluator(vec![NDCG5]).validation(&self.world.data.validation)?;
         let train = &self.world.data.train;
-        match (self.learner, targets) {
-            (Learner::Network(trainer), targets) => trainer.fit(train, targets, Some(&validation), self.progress),
-            (Learner::LinearRaw(trainer), Targets::Lists(lists)) => {
-                trainer.fit(train, lists, Some(&validation), self.progress)
-            }
-            (Learner::LinearRaw(_), Targets::Pairs(_)) => Err(Error::parameter(
-                "linear-raw learns from relevance weights, but these are pairs; choose linear or mlp",
-            )),
-        }
+        self.how.fit_targets(train, targets, Some(&validation), self.progress)
     }
 
     fn evaluator(&self, measures: Vec<Measure>) -> Evaluator {

@@ -1,11 +1,11 @@
 //! A log to learn from and what is known about it: from data and settings to counts, shown lists and the truth.
 
-use super::{Learner, Method, Outcome, production_ranker};
+use super::{Method, Outcome, production_ranker};
 use crate::counts::{CountOptions, Counts, count_log};
 use crate::data::Splits;
 use crate::progress::Progress;
 use crate::propensity::Propensities;
-use crate::ranker::Ranker;
+use crate::ranker::{self, Ranker};
 use crate::simulate::{ShownLists, Simulation, Simulator};
 use crate::{Error, Result};
 
@@ -89,14 +89,14 @@ impl<'a> World<'a> {
     }
 
     /// Trains by a method and evaluates on the test queries. `propensities` are for methods that use them.
-    pub fn run<'l>(
-        &'l self,
+    pub fn run(
+        &self,
         method: Method,
         propensities: Option<&Propensities>,
-        learner: impl Into<Learner<'l>>,
-        progress: &'l dyn Progress,
+        how: &ranker::Training,
+        progress: &dyn Progress,
     ) -> Result<Outcome> {
-        super::training::Training { world: self, learner: learner.into(), progress }.run(method, propensities)
+        super::training::Training { world: self, how, progress }.run(method, propensities)
     }
 
     pub(super) fn require_truth(&self, purpose: &str) -> Result<&Truth> {

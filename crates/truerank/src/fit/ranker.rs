@@ -7,7 +7,7 @@ use super::Fit;
 use crate::data::Dataset;
 use crate::network::Architecture;
 use crate::progress::Progress;
-use crate::ranker::{LinearRaw, Ranker, Trainer, TrainingLists, Validation};
+use crate::ranker::{ModelForm, Ranker, Training, TrainingLists, Validation};
 use crate::{Error, Result};
 
 /// The forms of rankers that learn from relevance weights. Their texts are `linear-raw`, and those of [`Architecture`].
@@ -61,21 +61,14 @@ impl Fit {
         steps: Option<usize>,
         progress: &dyn Progress,
     ) -> Result<Ranker> {
-        let steps = steps.or(self.steps);
-        match form {
-            RankerForm::LinearRaw => {
-                let trainer = LinearRaw::new();
-                let trainer = validation.map_or(trainer.clone(), |_| trainer.patience(PATIENCE));
-                let trainer = steps.map_or(trainer.clone(), |steps| trainer.steps(steps));
-                trainer.fit(documents, lists, validation, progress)
-            }
+        let training = match form {
+            RankerForm::LinearRaw => Training::new().model(ModelForm::LinearRaw),
             RankerForm::Network(architecture) => {
-                let trainer = Trainer::new().architecture(architecture.clone()).seed(self.seed);
-                let trainer = trainer.standardise(self.standardise);
-                let trainer = validation.map_or(trainer.clone(), |_| trainer.patience(PATIENCE));
-                let trainer = steps.map_or(trainer.clone(), |steps| trainer.steps(steps));
-                trainer.fit(documents, lists, validation, progress)
+                Training::network(architecture.clone()).seed(self.seed).standardise(self.standardise)
             }
-        }
+        };
+        let patience = validation.map(|_| PATIENCE);
+        let training = Training { steps: steps.or(self.steps), patience, ..training };
+        training.fit_targets(documents, lists, validation, progress)
     }
 }

@@ -2,70 +2,25 @@
 
 use super::lbfgs::LinearObjective;
 use super::scale::FeatureScale;
-use super::trainer::{Course, diverged};
-use super::{Ranker, Targets, TrainingLists, Validation};
+use super::trainer::{Course, ITERATIONS, TOLERANCE, diverged};
+use super::{Ranker, Targets, Training, TrainingLists, Validation};
+use crate::Result;
 use crate::data::Dataset;
 use crate::minimise::minimise;
 use crate::progress::Progress;
-use crate::{Error, Result};
 
-/// Trains a linear ranker on features as they are, for servers that know weights and nothing else.
-///
-/// Minimises the listwise softmax loss, which is convex, by L-BFGS. Features are brought to mean 0 and deviation 1 over all
-/// rows on the way, and the scale goes into the weights: the result is `Σ weight · feature + bias`.
-#[derive(Debug, Clone)]
-pub struct LinearRaw {
-    l2: f64,
-    steps: usize,
-    tolerance: f64,
-    patience: Option<usize>,
-}
-
-impl Default for LinearRaw {
-    fn default() -> Self {
-        LinearRaw { l2: 0.0, steps: 200, tolerance: 1e-4, patience: None }
-    }
-}
-
-impl LinearRaw {
-    /// A trainer with all defaults.
-    pub fn new() -> Self {
-        LinearRaw::default()
-    }
-
-    /// The penalty on squared weights of scaled features, `l2/2 · |weights|²`. Default: 0.
-    pub fn l2(mut self, l2: f64) -> Self {
-        self.l2 = l2;
-        self
-    }
-
-    /// The most iterations. Default: 200.
-    pub fn steps(mut self, steps: usize) -> Self {
-        self.steps = steps;
-        self
-    }
-
-    /// Stops when the gradient's norm is below this share of the norm at the start. Default: 1e-4.
-    pub fn tolerance(mut self, share: f64) -> Self {
-        self.tolerance = share;
-        self
-    }
-
-    /// Stops after this many iterations without a better validation value. Default: never; the best is kept either way.
-    pub fn patience(mut self, iterations: usize) -> Self {
-        self.patience = Some(iterations);
-        self
-    }
-
-    /// Trains a ranker. With validation, the weights with the best value are kept; without, the last ones.
-    pub fn fit(
+impl Training {
+    /// Trains a linear ranker on features as they are, for servers that know weights and nothing else.
+    ///
+    /// Minimises the listwise softmax loss, which is convex, by L-BFGS. Features are brought to mean 0 and deviation 1 over all
+    /// rows on the way, and the scale goes into the weights: the result is `Σ weight · feature + bias`.
+    pub(super) fn fit_linear_raw(
         &self,
         data: &Dataset,
         lists: &TrainingLists,
         validation: Option<&Validation<'_>>,
         progress: &dyn Progress,
     ) -> Result<Ranker> {
-        self.check()?;
         let targets = Targets::Lists(lists);
         targets.check(data)?;
         let active = targets.require_active()?;
@@ -73,13 +28,14 @@ impl LinearRaw {
         let objective = LinearObjective::scaled(data, &targets, &active, self.l2, &scale);
         let mut course = Course::new(validation, self.patience, data)?;
         let mut raw = vec![0.0; data.feature_count()];
-        progress.begin("training", self.steps as u64);
+        let steps = self.steps.unwrap_or(ITERATIONS);
+        progress.begin("training", steps as u64);
         let start = vec![0.0; data.feature_count()];
         minimise(
             |w| objective.at(w),
             start,
-            self.steps,
-            self.tolerance,
+            steps,
+            self.tolerance_or(TOLERANCE),
             |step, loss, weights| {
                 if !loss.is_finite() {
                     return Err(diverged(step, loss, 1.0));
@@ -93,20 +49,6 @@ impl LinearRaw {
         let record = course.record(&targets, "l-bfgs on raw features", 0, active.len());
         Ok(Ranker { model: scale.model_of_raw(raw), record })
     }
-
-    fn check(&self) -> Result<()> {
-        if self.steps == 0 {
-            return Err(Error::parameter("the number of steps should be positive and finite, but is 0"));
-        }
-        if !(self.tolerance > 0.0 && self.tolerance.is_finite()) {
-            let tolerance = self.tolerance;
-            return Err(Error::parameter(format!("the tolerance should be positive and finite, but is {tolerance}")));
-        }
-        if !(self.l2 >= 0.0 && self.l2.is_finite()) {
-            return Err(Error::parameter(format!("l2 should be finite and at least 0, but is {}", self.l2)));
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -115,7 +57,7 @@ mod tests {
     use crate::data::DatasetBuilder;
     use crate::ids::Ids;
     use crate::progress::Silent;
-    use crate::ranker::Model;
+    use crate::ranker::{Model, ModelForm};
 
     /// Queries of 4 documents whose grade is their first feature; the second is huge and tells nothing, the third constant.
     fn data() -> Dataset {
@@ -136,7 +78,8 @@ mod tests {
     fn weights_of_raw_features_order_the_documents() {
         let data = data();
         let lists = TrainingLists::from_grades(&data, 3, None).unwrap();
-        let ranker = LinearRaw::new().l2(1e-3).fit(&data, &lists, None, &Silent).unwrap();
+        let ranker =
+            Training::new().model(ModelForm::LinearRaw).l2(1e-3).fit_targets(&data, &lists, None, &Silent).unwrap();
         let Model::Weights { weights, bias } = &ranker.model else { panic!("{:?}", ranker.model) };
         assert!(weights[0] > 0.5 && weights[1].abs() < 0.1 && weights[2] == 0.0, "{weights:?}");
         let scores = ranker.score(&data).unwrap();
@@ -153,7 +96,8 @@ mod tests {
         // Best where scores are small: the first iterate.
         let measure = |scores: &[f32]| -f64::from(scores[3] - scores[0]);
         let validation = Validation::new(&data, measure);
-        let ranker = LinearRaw::new().fit(&data, &lists, Some(&validation), &Silent).unwrap();
+        let ranker =
+            Training::new().model(ModelForm::LinearRaw).fit_targets(&data, &lists, Some(&validation), &Silent).unwrap();
         assert_eq!((ranker.record.best_step, ranker.record.steps > 1), (1, true));
         let kept = ranker.score(&data).unwrap();
         assert_eq!(Some(-f64::from(kept[3] - kept[0])), ranker.record.validation);
@@ -163,9 +107,12 @@ mod tests {
     fn parameters_are_checked() {
         let data = data();
         let lists = TrainingLists::from_grades(&data, 3, None).unwrap();
-        let refused = |trainer: LinearRaw| trainer.fit(&data, &lists, None, &Silent).unwrap_err().to_string();
-        assert!(refused(LinearRaw::new().steps(0)).contains("steps"));
-        assert!(refused(LinearRaw::new().l2(-1.0)).contains("l2 should be finite and at least 0, but is -1"));
-        assert!(refused(LinearRaw::new().tolerance(0.0)).contains("tolerance"));
+        let refused = |trainer: Training| trainer.fit_targets(&data, &lists, None, &Silent).unwrap_err().to_string();
+        assert!(refused(Training::new().model(ModelForm::LinearRaw).steps(0)).contains("steps"));
+        assert!(
+            refused(Training::new().model(ModelForm::LinearRaw).l2(-1.0))
+                .contains("l2 should be finite and at least 0, but is -1")
+        );
+        assert!(refused(Training::new().model(ModelForm::LinearRaw).tolerance(0.0)).contains("tolerance"));
     }
 }

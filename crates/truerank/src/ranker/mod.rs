@@ -1,13 +1,14 @@
 //! Rankers: relevance weights and features enter, a model that scores documents leaves.
 //!
-//! [`Trainer`] fits a linear ranker or an MLP to [`TrainingLists`] or [`TrainingPairs`]; [`LinearRaw`] fits a weight for each raw
-//! feature; [`SvmRank`] does so from human grades; [`Dla`] fits a ranker and propensities to clicks. [`RankerTraining`] is
-//! the way to all but the last: it takes what is learned from as it came. All make a [`Ranker`], which scores data sets and is saved as safetensors.
+//! [`Training`] says how; [`LearnFrom`] what there is to learn from: relevance weights, click pairs or human grades; [`RankerKind`] which
+//! kinds of rankers there are. [`Dla`] fits a ranker and propensities to clicks. All make a [`Ranker`], which scores data sets
+//! and is saved as safetensors.
 
 mod dla;
 mod export;
 mod file;
 mod join;
+mod kinds;
 mod labelled;
 mod lbfgs;
 mod linear_raw;
@@ -28,14 +29,13 @@ use crate::{Error, Result};
 pub use dla::Dla;
 pub use export::{LabelForm, LabelSummary, Labels, TrainingLabels, Trees, is_label_file};
 pub use join::Unmatched;
+pub use kinds::{ModelForm, RankerKind};
 pub use labelled::labelled_share;
-pub use linear_raw::LinearRaw;
 pub use loss::{listwise_softmax, pairwise_prs, pairwise_prs_by_score};
 pub use scale::scales_differ;
-pub use svm_rank::SvmRank;
 pub use targets::{ScoredTrainingPairs, Targets, TrainingLists, TrainingPairs};
-pub use trainer::{Method, ScoreMeasure, Trainer, Validation};
-pub use training::{LearnFrom, ModelForm, RankerTraining};
+pub use trainer::{Minimiser, ScoreMeasure, Validation};
+pub use training::{LearnFrom, Training};
 
 /// A trained model and how it came to be.
 #[derive(Debug, Clone, PartialEq)]

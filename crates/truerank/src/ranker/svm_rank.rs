@@ -3,86 +3,52 @@
 use rayon::prelude::*;
 
 use super::scale::FeatureScale;
-use super::{Check, Ranker, TrainingRecord};
+use super::{Check, Ranker, Training, TrainingRecord};
 use crate::data::Dataset;
 use crate::progress::Progress;
 use crate::{Error, Result};
 
-/// Trains a linear ranker by the ranking SVM (Joachims 2002), with the cutting-plane method of Joachims (2006).
-///
-/// Minimises `½|w|² + C/|P| · Σ_(i,j)∈P max(0, 1 − w·(x_i − x_j))`, where `P` has all pairs of documents of one query with
-/// `grade_i > grade_j` and features are divided by their standard deviation over all rows (a constant feature gets weight
-/// 0). Dividing by the number of pairs makes `C` comparable between data sets. One pass costs `O(n log n + n · grades)` per
-/// query. Stops when the objective is proven to be within [`tolerance`](SvmRank::tolerance) of the least.
-///
-/// The record's loss is the objective, and its notes have `C`, the number of pairs and the gap.
-#[derive(Debug, Clone)]
-pub struct SvmRank {
-    c: f64,
-    tolerance: f64,
-    iterations: usize,
-}
+/// The relative duality gap, `(objective − lower bound) / objective`, to stop at.
+const GAP: f64 = 1e-3;
 
-impl Default for SvmRank {
-    fn default() -> Self {
-        SvmRank { c: 1.0, tolerance: 1e-3, iterations: 1000 }
-    }
-}
+/// Cutting planes at most.
+const PLANES: usize = 1000;
 
-impl SvmRank {
-    /// A trainer with all defaults.
-    pub fn new() -> Self {
-        SvmRank::default()
-    }
-
-    /// The cost of violated pairs; larger fits the training data more closely. Default: 1.
+impl Training {
+    /// Trains a linear ranker by the ranking SVM (Joachims 2002), with the cutting-plane method of Joachims (2006), on all
+    /// rows of `data`, which needs grades.
     ///
-    /// On LightGBM's ranking example, trained on all 201 queries and tested on the other 50, nDCG@5 is .630 at .01, .653 at 1,
-    /// .628 at 10 and .613 at 100; trained on a tenth of the queries, .672, .654, .625 and .570. So 1 suits some hundred
-    /// queries, fewer want less, and 50 queries tell no finer differences apart: choose by validation where it matters.
-    pub fn c(mut self, c: f64) -> Self {
-        self.c = c;
-        self
-    }
-
-    /// The relative duality gap, `(objective − lower bound) / objective`, to stop at. Default: 1e-3.
-    pub fn tolerance(mut self, gap: f64) -> Self {
-        self.tolerance = gap;
-        self
-    }
-
-    /// The most cutting planes. Default: 1000.
-    pub fn iterations(mut self, iterations: usize) -> Self {
-        self.iterations = iterations;
-        self
-    }
-
-    /// Trains on all rows of `data`, which needs grades.
-    pub fn fit(&self, data: &Dataset, progress: &dyn Progress) -> Result<Ranker> {
-        self.check()?;
+    /// Minimises `½|w|² + C/|P| · Σ_(i,j)∈P max(0, 1 − w·(x_i − x_j))`, where `P` has all pairs of documents of one query with
+    /// `grade_i > grade_j` and features are divided by their standard deviation over all rows (a constant feature gets weight
+    /// 0). Dividing by the number of pairs makes `C`, which is `cost`, comparable between data sets. One pass costs
+    /// `O(n log n + n · grades)` per query. Stops when the objective is proven to be within `tolerance` of the least.
+    ///
+    /// The record's loss is the objective, and its notes have `C`, the number of pairs and the gap.
+    pub fn fit_svm_rank(&self, data: &Dataset, progress: &dyn Progress) -> Result<Ranker> {
+        let tolerance = self.tolerance_or(GAP);
         let problem = Problem::new(data)?;
-        progress.begin("training SVM-rank", self.iterations as u64);
-        let mut bundle = Bundle::new(self.c, data.feature_count());
+        progress.begin("training SVM-rank", PLANES as u64);
+        let mut bundle = Bundle::new(self.cost, data.feature_count());
         let mut checks = Vec::new();
         let mut weights = vec![0.0; data.feature_count()];
         let mut best = Best { objective: f64::INFINITY, weights: weights.clone(), step: 0 };
         let mut gap = f64::INFINITY;
-        for step in 1..=self.iterations {
+        for step in 1..=PLANES {
             let plane = problem.plane(&weights);
-            best.consider(step, self.c, &plane, &weights);
+            best.consider(step, self.cost, &plane, &weights);
             bundle.push(plane);
-            let bound = bundle.solve(0.1 * self.tolerance * best.objective);
+            let bound = bundle.solve(0.1 * tolerance * best.objective);
             gap = (best.objective - bound) / best.objective;
             checks.push(Check { step, loss: best.objective, validation: None });
             progress.advance(1)?;
             progress.note(&format!("gap {gap:.5}"));
-            if gap <= self.tolerance {
+            if gap <= tolerance {
                 break;
             }
             weights = bundle.weights();
         }
         let notes = vec![
-            ("C".to_string(), self.c.to_string()),
+            ("C".to_string(), self.cost.to_string()),
             ("pairs".to_string(), problem.pairs.to_string()),
             ("relative duality gap".to_string(), format!("{gap:.3e}")),
         ];
@@ -98,17 +64,6 @@ impl SvmRank {
             ..TrainingRecord::default()
         };
         Ok(Ranker { model: problem.scale.model(&best.weights), record })
-    }
-
-    fn check(&self) -> Result<()> {
-        for (what, value) in
-            [("the cost C", self.c), ("the tolerance", self.tolerance), ("iterations", self.iterations as f64)]
-        {
-            if !(value > 0.0 && value.is_finite()) {
-                return Err(Error::parameter(format!("{what} should be positive and finite, but is {value}")));
-            }
-        }
-        Ok(())
     }
 }
 
@@ -393,7 +348,7 @@ mod tests {
         let data = example(12, 1.5);
         let problem = Problem::new(&data).unwrap();
         for c in [0.5, 20.0] {
-            let ranker = SvmRank::new().c(c).tolerance(1e-4).fit(&data, &Silent).unwrap();
+            let ranker = Training::new().cost(c).tolerance(1e-4).fit_svm_rank(&data, &Silent).unwrap();
             let found = ranker.record.checks.last().unwrap().loss;
             let mut best = Best { objective: f64::INFINITY, weights: vec![], step: 0 };
             let mut weights = vec![0.0; 4];
@@ -410,7 +365,7 @@ mod tests {
     #[test]
     fn recovers_a_planted_order_whatever_the_scale_of_features() {
         let data = example(60, 0.0);
-        let ranker = SvmRank::new().c(1000.0).fit(&data, &Silent).unwrap();
+        let ranker = Training::new().cost(1000.0).fit_svm_rank(&data, &Silent).unwrap();
         let scores = ranker.score(&data).unwrap();
         let grades = data.grades().unwrap();
         let (mut right, mut all) = (0.0, 0.0);
@@ -438,8 +393,8 @@ mod tests {
             query_ends: vec![6, 12],
             docs: None,
         };
-        let error = SvmRank::new().fit(&same.build().unwrap(), &Silent).unwrap_err();
+        let error = Training::new().fit_svm_rank(&same.build().unwrap(), &Silent).unwrap_err();
         assert_eq!(error.to_string(), "SVM-rank needs a query with two different grades, but the data set has none");
-        assert!(SvmRank::new().c(-1.0).fit(&data, &Silent).is_err());
+        assert!(Training::new().cost(-1.0).fit_svm_rank(&data, &Silent).is_err());
     }
 }

@@ -1,5 +1,6 @@
 //! The training loop: a data set, training lists and validation enter, the best ranker met on the way leaves.
 
+use std::fmt;
 use std::str::FromStr;
 
 use rand::seq::SliceRandom;
@@ -7,24 +8,42 @@ use rayon::prelude::*;
 
 use super::lbfgs;
 use super::scale::FeatureScale;
-use super::{Check, Model, Ranker, Targets, TrainingRecord};
+use super::{Check, Model, Ranker, Targets, Training, TrainingRecord};
 use crate::data::Dataset;
 use crate::minimise::minimise;
 use crate::network::{Architecture, Network, Optimizer, Workspace, clip_norm};
+use crate::options::option_value;
 use crate::progress::Progress;
 use crate::random;
 use crate::{Error, Result};
 
-/// How parameters are found.
+/// What minimises a loss.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Method {
+pub enum Minimiser {
     /// Steps on random batches of lists.
     Batches(Optimizer),
-    /// L-BFGS on all lists at once: for the linear ranker with the listwise loss, which is convex.
+    /// L-BFGS on all lists at once: for linear rankers with the listwise loss, which is convex.
     Lbfgs,
 }
 
-impl FromStr for Method {
+option_value!(Minimiser: Kind::Text);
+
+/// The share of its first norm below which L-BFGS takes a gradient for 0.
+pub(super) const TOLERANCE: f64 = 1e-4;
+
+/// Iterations of L-BFGS at most.
+pub(super) const ITERATIONS: usize = 200;
+
+impl fmt::Display for Minimiser {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Minimiser::Batches(optimizer) => optimizer.fmt(f),
+            Minimiser::Lbfgs => f.write_str("lbfgs"),
+        }
+    }
+}
+
+impl FromStr for Minimiser {
     type Err = Error;
 
     /// `lbfgs`, or the text of an [`Optimizer`].
@@ -34,8 +53,8 @@ impl FromStr for Method {
             Error::parameter(format!("the optimizer is '{text}', but should be {known}"))
         };
         match text {
-            "lbfgs" => Ok(Method::Lbfgs),
-            text => text.parse().map(Method::Batches).map_err(unknown),
+            "lbfgs" => Ok(Minimiser::Lbfgs),
+            text => text.parse().map(Minimiser::Batches).map_err(unknown),
         }
     }
 }
@@ -59,181 +78,38 @@ impl<'a> Validation<'a> {
     }
 }
 
-/// Trains linear rankers and MLPs.
-///
-/// The loss of a batch is the sum of its lists' losses over the sum of their weights. Each epoch passes over all lists once
-/// in a random order; its last batch may be short. The linear ranker is trained by L-BFGS where the loss is listwise, and
-/// everything else by AdaGrad on batches; [`method`](Trainer::method) chooses otherwise.
-///
-/// ```
-/// use truerank::data::DatasetBuilder;
-/// use truerank::ids::Ids;
-/// use truerank::progress::Silent;
-/// use truerank::ranker::{Trainer, TrainingLists};
-///
-/// let data = DatasetBuilder {
-///     features: vec![0.0, 1.0, 0.5, 1.0, 0.0, 0.5],
-///     feature_count: 3,
-///     grades: Some(vec![1, 0]),
-///     queries: Ids::numbered(1),
-///     query_ends: vec![2],
-///     docs: None,
-/// }
-/// .build()?;
-/// let lists = TrainingLists::from_grades(&data, 1, None)?;
-/// let ranker = Trainer::new().steps(20).fit(&data, &lists, None, &Silent)?;
-/// let scores = ranker.score(&data)?;
-/// assert!(scores[0] > scores[1]);
-/// # Ok::<(), truerank::Error>(())
-/// ```
-#[derive(Debug, Clone)]
-pub struct Trainer {
-    architecture: Architecture,
-    method: Option<Method>,
-    learning_rate: f32,
-    clip: f64,
-    l2: f64,
-    batch: usize,
-    steps: Option<usize>,
-    check_every: usize,
-    patience: Option<usize>,
-    tolerance: f64,
-    standardise: bool,
-    seed: u64,
-}
-
-impl Default for Trainer {
-    fn default() -> Self {
-        Trainer {
-            architecture: Architecture::Linear,
-            method: None,
-            learning_rate: 0.01,
-            clip: 5.0,
-            l2: 0.0,
-            batch: 256,
-            steps: None,
-            check_every: 10,
-            patience: None,
-            tolerance: 1e-4,
-            standardise: false,
-            seed: 0,
-        }
-    }
-}
-
-impl Trainer {
-    /// A trainer with all defaults.
-    pub fn new() -> Self {
-        Trainer::default()
-    }
-
-    /// The form of the ranker. Default: linear.
-    pub fn architecture(mut self, architecture: Architecture) -> Self {
-        self.architecture = architecture;
-        self
-    }
-
-    /// How parameters are found. Default: L-BFGS for the linear ranker with the listwise loss, else AdaGrad on batches.
-    pub fn method(mut self, method: Method) -> Self {
-        self.method = Some(method);
-        self
-    }
-
-    /// The size of steps on batches. Default: 0.01.
-    pub fn learning_rate(mut self, rate: f32) -> Self {
-        self.learning_rate = rate;
-        self
-    }
-
-    /// The Euclidean norm to which longer gradients of batches are cut; infinity cuts none. Default: 5.
-    pub fn clip(mut self, norm: f64) -> Self {
-        self.clip = norm;
-        self
-    }
-
-    /// The penalty on squared parameters, `l2/2 · |parameters|²`. Default: 0.
-    pub fn l2(mut self, l2: f64) -> Self {
-        self.l2 = l2;
-        self
-    }
-
-    /// How many lists a batch has. Default: 256.
-    pub fn batch(mut self, lists: usize) -> Self {
-        self.batch = lists;
-        self
-    }
-
-    /// The most steps on batches, or iterations of L-BFGS. Default: 1000 steps, or 200 iterations.
-    pub fn steps(mut self, steps: usize) -> Self {
-        self.steps = Some(steps);
-        self
-    }
-
-    /// How many steps on batches lie between two checks. L-BFGS checks every iteration. Default: 10.
-    pub fn check_every(mut self, steps: usize) -> Self {
-        self.check_every = steps;
-        self
-    }
-
-    /// Stops after this many checks without a better validation value. Default: never; the best is kept either way.
-    pub fn patience(mut self, checks: usize) -> Self {
-        self.patience = Some(checks);
-        self
-    }
-
-    /// L-BFGS stops when the gradient's norm is below this share of the norm at the start. Default: 1e-4.
-    pub fn tolerance(mut self, share: f64) -> Self {
-        self.tolerance = share;
-        self
-    }
-
-    /// Whether features are brought to mean 0 and deviation 1 over all rows of the training data before the first layer;
-    /// the ranker carries what that takes ([`Scaling`](crate::network::Scaling)). Default: false, as in the paper.
-    ///
-    /// Layer norm over features of different scales sees only the largest; this makes them equal. It leaves the norm
-    /// itself in place, which forgets the mean and the spread of a document's features: of two features only their order
-    /// is left. For a handful of features [`LinearRaw`](super::LinearRaw) sees more.
-    pub fn standardise(mut self, standardise: bool) -> Self {
-        self.standardise = standardise;
-        self
-    }
-
-    /// The seed of initial weights and of batches. Default: 0.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
-    /// Trains a ranker. With validation, the parameters with the best value are kept; without, the last ones.
-    pub fn fit<'a>(
+impl Training {
+    /// Trains a linear ranker or an MLP.
+    pub(super) fn fit_network(
         &self,
+        architecture: &Architecture,
         data: &Dataset,
-        targets: impl Into<Targets<'a>>,
+        targets: &Targets<'_>,
         validation: Option<&Validation<'_>>,
         progress: &dyn Progress,
     ) -> Result<Ranker> {
-        let targets = targets.into();
-        let method = self.method.unwrap_or_else(|| self.default_method(&targets));
-        self.check(method, &targets)?;
+        let usual = usual_minimiser(architecture, targets);
+        let minimiser = self.optimizer.unwrap_or(usual);
+        check_minimiser(minimiser, usual, architecture, targets)?;
         targets.check(data)?;
         let active = targets.require_active()?;
-        let mut network = self.network(data)?;
+        let mut network = self.start(architecture, data)?;
         let mut course = Course::new(validation, self.patience, data)?;
-        progress.begin("training", self.steps_of(method) as u64);
-        match method {
-            Method::Batches(optimizer) => {
-                self.train_batches(&mut network, optimizer, data, &targets, &active, &mut course, progress)?;
+        progress.begin("training", self.steps_of(minimiser) as u64);
+        match minimiser {
+            Minimiser::Batches(optimizer) => {
+                self.train_batches(&mut network, optimizer, data, targets, &active, &mut course, progress)?;
             }
-            Method::Lbfgs => self.train_lbfgs(&mut network, data, &targets, &active, &mut course, progress)?,
+            Minimiser::Lbfgs => self.train_lbfgs(&mut network, data, targets, &active, &mut course, progress)?,
         }
         course.keep_best(network.parameters_mut());
-        let record = course.record(&targets, &method_name(method), self.seed, active.len());
+        let record = course.record(targets, &method_name(minimiser), self.seed, active.len());
         Ok(Ranker { model: Model::Network(network), record })
     }
 
     /// The network before its first step.
-    fn network(&self, data: &Dataset) -> Result<Network> {
-        let network = Network::new(self.architecture.clone(), data.feature_count(), self.seed)?;
+    fn start(&self, architecture: &Architecture, data: &Dataset) -> Result<Network> {
+        let network = Network::new(architecture.clone(), data.feature_count(), self.seed)?;
         check_norms(&network)?;
         match self.standardise {
             true => network.scaled(FeatureScale::of(data)?.scaling()?),
@@ -241,42 +117,8 @@ impl Trainer {
         }
     }
 
-    fn default_method(&self, targets: &Targets<'_>) -> Method {
-        match (&self.architecture, targets) {
-            (Architecture::Linear, Targets::Lists(_)) => Method::Lbfgs,
-            _ => Method::Batches(Optimizer::AdaGrad),
-        }
-    }
-
-    fn steps_of(&self, method: Method) -> usize {
-        self.steps.unwrap_or(if method == Method::Lbfgs { 200 } else { 1000 })
-    }
-
-    fn check(&self, method: Method, targets: &Targets<'_>) -> Result<()> {
-        let positive = |what: &str, value: f64| match value > 0.0 && value.is_finite() {
-            true => Ok(()),
-            false => Err(Error::parameter(format!("{what} should be positive and finite, but is {value}"))),
-        };
-        positive("the learning rate", f64::from(self.learning_rate))?;
-        positive("the tolerance", self.tolerance)?;
-        positive("the batch", self.batch as f64)?;
-        positive("the number of steps", self.steps_of(method) as f64)?;
-        positive("the number of steps between checks", self.check_every as f64)?;
-        if self.clip.is_nan() || self.clip <= 0.0 {
-            return Err(Error::parameter(format!("the clipping norm should be positive, but is {}", self.clip)));
-        }
-        if !(self.l2 >= 0.0 && self.l2.is_finite()) {
-            return Err(Error::parameter(format!("l2 should be finite and at least 0, but is {}", self.l2)));
-        }
-        match method {
-            Method::Batches(optimizer) => optimizer.check(),
-            Method::Lbfgs if self.default_method(targets) != Method::Lbfgs => Err(Error::parameter(format!(
-                "L-BFGS trains linear rankers with the listwise loss, but this is {} with the {} loss",
-                self.architecture,
-                targets.loss_name()
-            ))),
-            Method::Lbfgs => Ok(()),
-        }
+    fn steps_of(&self, minimiser: Minimiser) -> usize {
+        self.steps.unwrap_or(if minimiser == Minimiser::Lbfgs { ITERATIONS } else { 1000 })
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -290,7 +132,7 @@ impl Trainer {
         course: &mut Course<'_>,
         progress: &dyn Progress,
     ) -> Result<()> {
-        let steps = self.steps_of(Method::Batches(optimizer));
+        let steps = self.steps_of(Minimiser::Batches(optimizer));
         let mut state = optimizer.start(network.parameters().len());
         let mut batches = Batches::new(active, self.batch, self.seed);
         let mut step_room = Step::new(network);
@@ -331,12 +173,12 @@ impl Trainer {
         network.parameters_mut()[layer.shift()].fill(0.0);
         network.parameters_mut()[layer.bias()].fill(0.0);
         let start = vec![0.0; layer.inputs];
-        let steps = self.steps_of(Method::Lbfgs);
+        let steps = self.steps_of(Minimiser::Lbfgs);
         minimise(
             |w| objective.at(w),
             start,
             steps,
-            self.tolerance,
+            self.tolerance_or(TOLERANCE),
             |iteration, loss, weights| {
                 if !loss.is_finite() {
                     return Err(diverged(iteration, loss, self.learning_rate));
@@ -357,7 +199,7 @@ fn check_norms(network: &Network) -> Result<()> {
         None => Ok(()),
         Some(0) => Err(Error::parameter(
             "linear rankers and MLPs need at least 2 features, but the data has 1: they compare the features of a document \
-             with each other, and all scores would be equal; use --model linear-raw, which weighs features as they are",
+             with each other, and all scores would be equal; use the model linear-raw, which weighs features as they are",
         )),
         Some(_) => Err(Error::parameter(format!(
             "hidden layers should have at least 2 units, but {} has one of 1: it is normalised, and all scores would be equal",
@@ -374,10 +216,34 @@ pub(super) fn diverged(step: usize, loss: f64, learning_rate: f32) -> Error {
     ))
 }
 
-fn method_name(method: Method) -> String {
-    match method {
-        Method::Batches(optimizer) => optimizer.to_string(),
-        Method::Lbfgs => "l-bfgs".to_string(),
+fn usual_minimiser(architecture: &Architecture, targets: &Targets<'_>) -> Minimiser {
+    match (architecture, targets) {
+        (Architecture::Linear, Targets::Lists(_)) => Minimiser::Lbfgs,
+        _ => Minimiser::Batches(Optimizer::AdaGrad),
+    }
+}
+
+fn check_minimiser(
+    minimiser: Minimiser,
+    usual: Minimiser,
+    architecture: &Architecture,
+    targets: &Targets<'_>,
+) -> Result<()> {
+    match minimiser {
+        Minimiser::Batches(optimizer) => optimizer.check(),
+        Minimiser::Lbfgs if usual != Minimiser::Lbfgs => Err(Error::parameter(format!(
+            "L-BFGS trains linear rankers with the listwise loss, but this is {architecture} with the {} loss",
+            targets.loss_name()
+        ))),
+        Minimiser::Lbfgs => Ok(()),
+    }
+}
+
+/// As it stands in the record of a ranker.
+fn method_name(minimiser: Minimiser) -> String {
+    match minimiser {
+        Minimiser::Batches(optimizer) => optimizer.to_string(),
+        Minimiser::Lbfgs => "l-bfgs".to_string(),
     }
 }
 
@@ -474,7 +340,7 @@ pub(super) struct Course<'a> {
 impl<'a> Course<'a> {
     pub(super) fn new(validation: Option<&'a Validation<'a>>, patience: Option<usize>, data: &Dataset) -> Result<Self> {
         if patience.is_some() && validation.is_none() {
-            return Err(Error::parameter("patience needs validation, but there is none"));
+            return Err(Error::option("patience", "needs validation, but there is none"));
         }
         if let Some(validation) = validation
             && validation.data.feature_count() != data.feature_count()
@@ -637,7 +503,7 @@ mod tests {
     fn a_linear_ranker_recovers_a_linear_order() {
         let (train, test) = (planted(1, 200, 6, linear_rule), planted(2, 100, 6, linear_rule));
         let lists = TrainingLists::from_grades(&train, 4, None).unwrap();
-        let ranker = Trainer::new().fit(&train, &lists, None, &Silent).unwrap();
+        let ranker = Training::linear().seed(0).fit_targets(&train, &lists, None, &Silent).unwrap();
         let right = pairs_right(&test, &ranker.score(&test).unwrap());
         assert!(right > 0.9, "{right}");
         assert_eq!(ranker.record.method, "l-bfgs");
@@ -647,9 +513,9 @@ mod tests {
     fn an_mlp_learns_what_a_linear_ranker_cannot() {
         let (train, test) = (planted(1, 300, 4, bent_rule), planted(2, 100, 4, bent_rule));
         let lists = TrainingLists::from_grades(&train, 4, None).unwrap();
-        let linear = Trainer::new().fit(&train, &lists, None, &Silent).unwrap();
-        let mlp = Trainer::new().architecture(Architecture::Mlp { hidden: vec![32, 16] }).batch(64).steps(400);
-        let mlp = mlp.learning_rate(0.05).fit(&train, &lists, None, &Silent).unwrap();
+        let linear = Training::linear().seed(0).fit_targets(&train, &lists, None, &Silent).unwrap();
+        let mlp = Training::network(Architecture::Mlp { hidden: vec![32, 16] }).seed(0).batch(64).steps(400);
+        let mlp = mlp.learning_rate(0.05).fit_targets(&train, &lists, None, &Silent).unwrap();
         let linear = pairs_right(&test, &linear.score(&test).unwrap());
         let mlp = pairs_right(&test, &mlp.score(&test).unwrap());
         assert!(linear < 0.6 && mlp > 0.7, "linear {linear}, mlp {mlp}");
@@ -657,14 +523,14 @@ mod tests {
 
     #[test]
     fn features_of_different_scales_need_one_scale() {
-        let linear = Trainer::new();
-        let mlp = Trainer::new().architecture(Architecture::Mlp { hidden: vec![16] }).batch(50).steps(300);
+        let linear = Training::linear().seed(0);
+        let mlp = Training::network(Architecture::Mlp { hidden: vec![16] }).seed(0).batch(50).steps(300);
         for (trainer, seed) in [(&linear, 1), (&linear, 2), (&mlp, 3), (&mlp, 4)] {
             let (train, test) = (of_different_scales(seed, 100), of_different_scales(seed + 50, 100));
             let lists = TrainingLists::from_grades(&train, 4, None).unwrap();
             let right = |standardise| {
                 let trainer = trainer.clone().seed(seed).learning_rate(0.05).standardise(standardise);
-                let ranker = trainer.fit(&train, &lists, None, &Silent).unwrap();
+                let ranker = trainer.fit_targets(&train, &lists, None, &Silent).unwrap();
                 assert_eq!(ranker.scaling().is_some(), standardise);
                 pairs_right(&test, &ranker.score(&test).unwrap())
             };
@@ -684,10 +550,10 @@ mod tests {
             with_features(&data, features)
         };
         for architecture in [Architecture::Linear, Architecture::Mlp { hidden: vec![9] }] {
-            let trainer = Trainer::new().architecture(architecture).steps(15).batch(20).seed(3);
+            let trainer = Training::network(architecture).seed(0).steps(15).batch(20).seed(3);
             let measure = |scores: &[f32]| pairs_right(&data, scores);
-            let fit = |trainer: Trainer, data: &Dataset| {
-                trainer.fit(data, &lists, Some(&Validation::new(data, measure)), &Silent).unwrap()
+            let fit = |trainer: Training, data: &Dataset| {
+                trainer.fit_targets(data, &lists, Some(&Validation::new(data, measure)), &Silent).unwrap()
             };
             let found = fit(trainer.clone().standardise(true), &data);
             let scaled = copy(found.scaling().unwrap());
@@ -704,19 +570,21 @@ mod tests {
 
     #[test]
     fn networks_that_score_all_alike_are_refused() {
-        let refusal = |data: &Dataset, trainer: Trainer| {
+        let refusal = |data: &Dataset, trainer: Training| {
             let lists = TrainingLists::from_grades(data, 4, None).unwrap();
-            trainer.fit(data, &lists, None, &Silent).unwrap_err().to_string()
+            trainer.fit_targets(data, &lists, None, &Silent).unwrap_err().to_string()
         };
         let one = planted(1, 3, 1, |row| row[0]);
-        for trainer in
-            [Trainer::new(), Trainer::new().standardise(true), Trainer::new().architecture(Architecture::mlp())]
-        {
+        for trainer in [
+            Training::linear().seed(0),
+            Training::linear().seed(0).standardise(true),
+            Training::network(Architecture::mlp()).seed(0),
+        ] {
             let message = refusal(&one, trainer);
             assert!(message.contains("at least 2 features, but the data has 1"), "{message}");
             assert!(message.contains("use --model linear-raw"), "{message}");
         }
-        let narrow = Trainer::new().architecture(Architecture::Mlp { hidden: vec![4, 1] });
+        let narrow = Training::network(Architecture::Mlp { hidden: vec![4, 1] }).seed(0);
         let message = refusal(&planted(1, 3, 3, linear_rule), narrow);
         assert!(message.contains("at least 2 units, but mlp:4,1 has one of 1"), "{message}");
     }
@@ -729,15 +597,16 @@ mod tests {
             with_features(&data, data.features().iter().enumerate().map(|(i, &x)| change(i % 3, x)).collect())
         };
         let constant = change(&|i, x| if i == 1 { 7.0 } else { x });
-        let trainer = Trainer::new().standardise(true).steps(5);
-        let ranker = trainer.fit(&constant, &lists, None, &Silent).unwrap();
+        let trainer = Training::linear().seed(0).standardise(true).steps(5);
+        let ranker = trainer.fit_targets(&constant, &lists, None, &Silent).unwrap();
         assert_eq!(ranker.scaling().unwrap().scale()[1], 0.0);
         let moved = change(&|i, x| if i == 1 { 1e6 } else { x });
         assert_eq!(ranker.score(&moved).unwrap(), ranker.score(&constant).unwrap());
-        let tiny = trainer.fit(&change(&|i, x| if i == 1 { x * 1e-40 } else { x }), &lists, None, &Silent).unwrap();
+        let tiny =
+            trainer.fit_targets(&change(&|i, x| if i == 1 { x * 1e-40 } else { x }), &lists, None, &Silent).unwrap();
         assert_eq!(tiny.scaling().unwrap().scale()[1], f32::MAX);
         let infinite = change(&|i, x| if i == 1 { f32::INFINITY } else { x });
-        let error = trainer.fit(&infinite, &lists, None, &Silent).unwrap_err();
+        let error = trainer.fit_targets(&infinite, &lists, None, &Silent).unwrap_err();
         assert_eq!(error.to_string(), "features should be finite, but feature 2 is not");
     }
 
@@ -754,10 +623,15 @@ mod tests {
             }
             pairs.pair_ends.push(pairs.pairs.len());
         }
-        let ranker = Trainer::new().learning_rate(0.1).steps(200).fit(&data, &pairs, None, &Silent).unwrap();
+        let ranker =
+            Training::linear().seed(0).learning_rate(0.1).steps(200).fit_targets(&data, &pairs, None, &Silent).unwrap();
         assert!(pairs_right(&data, &ranker.score(&data).unwrap()) > 0.9);
         assert_eq!((ranker.record.loss.as_str(), ranker.record.method.as_str()), ("pairwise PRS", "adagrad"));
-        let error = Trainer::new().method(Method::Lbfgs).fit(&data, &pairs, None, &Silent).unwrap_err();
+        let error = Training::linear()
+            .seed(0)
+            .optimizer(Minimiser::Lbfgs)
+            .fit_targets(&data, &pairs, None, &Silent)
+            .unwrap_err();
         assert!(error.to_string().starts_with("L-BFGS trains linear rankers with the listwise loss"), "{error}");
     }
 
@@ -766,9 +640,10 @@ mod tests {
         let data = planted(3, 100, 10, |row| linear_rule(row) + 2.0 * row[3] * row[4]);
         let lists = TrainingLists::from_grades(&data, 4, None).unwrap();
         let last = |ranker: Ranker| ranker.record.checks.last().unwrap().loss;
-        let full = last(Trainer::new().fit(&data, &lists, None, &Silent).unwrap());
-        let adagrad = Trainer::new().method(Method::Batches(Optimizer::AdaGrad)).learning_rate(0.1).batch(100);
-        let adagrad = last(adagrad.steps(2000).fit(&data, &lists, None, &Silent).unwrap());
+        let full = last(Training::linear().seed(0).fit_targets(&data, &lists, None, &Silent).unwrap());
+        let adagrad =
+            Training::linear().seed(0).optimizer(Minimiser::Batches(Optimizer::AdaGrad)).learning_rate(0.1).batch(100);
+        let adagrad = last(adagrad.steps(2000).fit_targets(&data, &lists, None, &Silent).unwrap());
         assert!(full <= adagrad + 1e-6 && adagrad < full + 0.01, "{full} and {adagrad}");
     }
 
@@ -781,12 +656,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let architectures = [Architecture::Linear, Architecture::Mlp { hidden: vec![70, 9] }];
         for (architecture, standardise) in architectures.into_iter().flat_map(|a| [(a.clone(), false), (a, true)]) {
-            let trainer = Trainer::new().architecture(architecture).batch(50).steps(25).seed(9);
+            let trainer = Training::network(architecture).seed(0).batch(50).steps(25).seed(9);
             let trainer = trainer.standardise(standardise);
             let bytes = |threads| {
                 let path = folder.path().join("ranker");
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                let fit = || trainer.fit(&data, &lists, None, &Silent);
+                let fit = || trainer.fit_targets(&data, &lists, None, &Silent);
                 let mut ranker = pool.install(fit).unwrap();
                 ranker.record.notes.push(("note".into(), "kept".into()));
                 ranker.save(&path).unwrap();
@@ -795,7 +670,7 @@ mod tests {
             let one = bytes(1);
             assert_eq!(one, bytes(2));
             assert_eq!(one, bytes(3));
-            trainer.fit(&data, &lists, Some(&validation), &Silent).unwrap();
+            trainer.fit_targets(&data, &lists, Some(&validation), &Silent).unwrap();
         }
     }
 
@@ -810,11 +685,16 @@ mod tests {
             -f64::from(i32::abs(calls.get() - 3))
         };
         let validation = Validation::new(&data, measure);
-        let trainer = Trainer::new().method(Method::Batches(Optimizer::AdaGrad)).check_every(2).steps(40).batch(20);
-        let stopped = trainer.clone().patience(4).fit(&data, &lists, Some(&validation), &Silent).unwrap();
+        let trainer = Training::linear()
+            .seed(0)
+            .optimizer(Minimiser::Batches(Optimizer::AdaGrad))
+            .check_every(2)
+            .steps(40)
+            .batch(20);
+        let stopped = trainer.clone().patience(4).fit_targets(&data, &lists, Some(&validation), &Silent).unwrap();
         assert_eq!((stopped.record.best_step, stopped.record.steps), (6, 2 * (3 + 4)));
         assert_eq!(stopped.record.validation, Some(0.0));
-        let six = trainer.steps(6).fit(&data, &lists, None, &Silent).unwrap();
+        let six = trainer.steps(6).fit_targets(&data, &lists, None, &Silent).unwrap();
         assert_eq!(stopped.model, six.model);
     }
 
@@ -835,10 +715,10 @@ mod tests {
         let data = planted(1, 3, 3, linear_rule);
         let mut lists = TrainingLists::from_grades(&data, 4, None).unwrap();
         lists.weights[8..16].fill(0.0);
-        let ranker = Trainer::new().steps(3).fit(&data, &lists, None, &Silent).unwrap();
+        let ranker = Training::linear().seed(0).steps(3).fit_targets(&data, &lists, None, &Silent).unwrap();
         assert_eq!((ranker.record.lists, ranker.record.skipped_lists), (2, 1));
         lists.weights.fill(0.0);
-        let error = Trainer::new().fit(&data, &lists, None, &Silent).unwrap_err();
+        let error = Training::linear().seed(0).fit_targets(&data, &lists, None, &Silent).unwrap_err();
         assert_eq!(error.to_string(), "training needs a list with a weight above 0, but none of 3 lists has one");
     }
 
@@ -846,17 +726,17 @@ mod tests {
     fn bad_parameters_and_divergence_are_errors() {
         let data = planted(1, 3, 3, linear_rule);
         let lists = TrainingLists::from_grades(&data, 4, None).unwrap();
-        let refusal = |trainer: Trainer| trainer.fit(&data, &lists, None, &Silent).unwrap_err().to_string();
+        let refusal = |trainer: Training| trainer.fit_targets(&data, &lists, None, &Silent).unwrap_err().to_string();
         assert_eq!(
-            refusal(Trainer::new().learning_rate(-1.0)),
-            "the learning rate should be positive and finite, but is -1"
+            refusal(Training::linear().seed(0).learning_rate(-1.0)),
+            "`learning_rate` is -1, but should be above 0"
         );
-        assert_eq!(refusal(Trainer::new().batch(0)), "the batch should be positive and finite, but is 0");
-        assert_eq!(refusal(Trainer::new().patience(3)), "patience needs validation, but there is none");
-        let wild = Trainer::new().method(Method::Batches(Optimizer::Sgd { momentum: 0.0 }));
+        assert_eq!(refusal(Training::linear().seed(0).batch(0)), "`batch` is 0, but should be at least 1");
+        assert_eq!(refusal(Training::linear().seed(0).patience(3)), "`patience` needs validation, but there is none");
+        let wild = Training::linear().seed(0).optimizer(Minimiser::Batches(Optimizer::Sgd { momentum: 0.0 }));
         let wild = refusal(wild.learning_rate(f32::MAX).clip(f64::INFINITY));
         assert!(wild.contains("lower the learning rate"), "{wild}");
-        let ranker = Trainer::new().steps(2).fit(&data, &lists, None, &Silent).unwrap();
+        let ranker = Training::linear().seed(0).steps(2).fit_targets(&data, &lists, None, &Silent).unwrap();
         let error = ranker.score(&planted(1, 1, 4, linear_rule)).unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -580,7 +580,7 @@ fn parse_all(text: &str) {
         let _ = architecture.layers(10);
     }
     parse::<ModelForm>(text);
-    parse::<truerank::ranker::Method>(text);
+    parse::<truerank::ranker::Minimiser>(text);
     parse::<truerank::network::Optimizer>(text);
     parse::<truerank::evaluate::EmptyQueries>(text);
     parse::<truerank::evaluate::ClickMeasure>(text);

@@ -1,0 +1,165 @@
+//! The kinds of rankers: what each is called, what it takes and what it can learn from.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::network::Architecture;
+use crate::options::{listed, option_value};
+use crate::{Error, Result};
+
+/// A kind of ranker by its text: the name of a [`RankerKind`], for `mlp` with the sizes of its layers, as in `mlp:64,32`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelForm {
+    /// A linear ranker on layer-normalised features, or an MLP.
+    Network(Architecture),
+    /// A weight for each feature, from relevance weights or grades.
+    LinearRaw,
+    /// A weight for each feature, by the ranking SVM from grades.
+    SvmRank,
+}
+
+option_value!(ModelForm: Kind::Text);
+
+/// What is known of a kind of ranker. Help, errors, Python and tables of the documentation all read [`RankerKind::ALL`].
+#[derive(Debug)]
+pub struct RankerKind {
+    /// Its name.
+    pub name: &'static str,
+    /// One line about it.
+    pub help: &'static str,
+    /// The options of [`Training`](super::Training) that not all kinds take, but this one does.
+    pub takes: &'static [&'static str],
+    /// Whether it learns from relevance weights, or from human grades alone.
+    pub learns_from_weights: bool,
+    /// Whether it learns from click pairs.
+    pub learns_from_pairs: bool,
+}
+
+/// What networks are trained with.
+const NETWORK: &[&str] = &[
+    "standardise",
+    "optimizer",
+    "steps",
+    "batch",
+    "learning_rate",
+    "clip",
+    "l2",
+    "patience",
+    "check_every",
+    "tolerance",
+];
+
+impl RankerKind {
+    /// All kinds, in the order in which they are listed.
+    pub const ALL: [RankerKind; 4] = [
+        RankerKind {
+            name: "linear",
+            help: "weights of a document's features, which are normalised over the document, as in the paper",
+            takes: NETWORK,
+            learns_from_weights: true,
+            learns_from_pairs: true,
+        },
+        RankerKind {
+            name: "mlp",
+            help: "a network of the paper's layers, or of those that are named: mlp:SIZE,SIZE,…",
+            takes: NETWORK,
+            learns_from_weights: true,
+            learns_from_pairs: true,
+        },
+        RankerKind {
+            name: "linear-raw",
+            help: "a weight for each raw feature, for servers that know weights only",
+            takes: &["optimizer", "steps", "l2", "patience", "tolerance"],
+            learns_from_weights: true,
+            learns_from_pairs: false,
+        },
+        RankerKind {
+            name: "svm-rank",
+            help: "a weight for each raw feature, by the ranking SVM from human grades",
+            takes: &["share", "cost", "tolerance"],
+            learns_from_weights: false,
+            learns_from_pairs: false,
+        },
+    ];
+
+    /// The names of all kinds, as people read them.
+    pub fn names() -> String {
+        let names: Vec<&str> = RankerKind::ALL.iter().map(|kind| kind.name).collect();
+        listed(&names).replace("mlp", "mlp, mlp:SIZE,SIZE,…")
+    }
+
+    /// The names of the kinds that take an option; none where all do.
+    pub(super) fn taking(option: &str) -> Vec<&'static str> {
+        RankerKind::ALL.iter().filter(|kind| kind.takes.contains(&option)).map(|kind| kind.name).collect()
+    }
+}
+
+impl ModelForm {
+    /// The linear ranker on layer-normalised features.
+    pub const LINEAR: ModelForm = ModelForm::Network(Architecture::Linear);
+
+    /// The paper's MLP.
+    pub fn mlp() -> Self {
+        ModelForm::Network(Architecture::mlp())
+    }
+
+    /// What is known of its kind.
+    pub fn kind(&self) -> &'static RankerKind {
+        let name = match self {
+            ModelForm::Network(Architecture::Linear) => "linear",
+            ModelForm::Network(_) => "mlp",
+            ModelForm::LinearRaw => "linear-raw",
+            ModelForm::SvmRank => "svm-rank",
+        };
+        const ALL: &[RankerKind] = &RankerKind::ALL;
+        ALL.iter().find(|kind| kind.name == name).expect("every form is of a kind")
+    }
+}
+
+impl fmt::Display for ModelForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ModelForm::Network(architecture) => f.pad(&architecture.to_string()),
+            _ => f.pad(self.kind().name),
+        }
+    }
+}
+
+impl FromStr for ModelForm {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text.split(':').next() {
+            Some("linear" | "mlp") => text.parse().map(ModelForm::Network),
+            _ if text == "linear-raw" => Ok(ModelForm::LinearRaw),
+            _ if text == "svm-rank" => Ok(ModelForm::SvmRank),
+            _ => Err(Error::parameter(format!("the model is '{text}', but should be {}", RankerKind::names()))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+    use crate::ranker::Training;
+
+    #[test]
+    fn forms_print_and_parse_back() {
+        for text in ["linear", "mlp:8,4", "linear-raw", "svm-rank"] {
+            assert_eq!(text.parse::<ModelForm>().unwrap().to_string(), text);
+        }
+        assert_eq!("mlp".parse::<ModelForm>().unwrap().to_string(), "mlp:512,256,128");
+        let message = "tree".parse::<ModelForm>().unwrap_err().to_string();
+        assert!(message.ends_with("but should be linear, mlp, mlp:SIZE,SIZE,…, linear-raw or svm-rank"), "{message}");
+    }
+
+    #[test]
+    fn kinds_take_options_that_there_are() {
+        let known: Vec<&str> = Training::fields().iter().map(|field| field.name).collect();
+        for kind in &RankerKind::ALL {
+            assert_eq!(kind.name.parse::<ModelForm>().unwrap().kind().name, kind.name);
+            assert!(kind.takes.iter().all(|option| known.contains(option)), "{kind:?}");
+        }
+    }
+}
