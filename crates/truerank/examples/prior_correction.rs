@@ -28,7 +28,7 @@ fn main() -> truerank::Result<()> {
         let simulator = Simulation::new().sessions(sessions).prepare(&data.train, &lists)?;
         let (counts, theta) = (simulator.counts()?, simulator.propensities());
         let log = KnownLog::examined(&counts, Some(&data.train), &theta);
-        let predict = |form| RelevancePredictor::new().form(form).predict(&log, &Silent);
+        let predict = |form| RelevancePredictor::new().prior_model(form).predict(&log, &Silent);
         let (linear, mlp) = (predict(RelevanceForm::Linear)?, predict(RelevanceForm::mlp())?);
         let exposures = log.exposures(&Silent)?;
         println!("\n{per_query} sessions per query\n");

@@ -3,8 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
+use crate::doctor::Doctor;
+use crate::evaluate::{ClickJudge, MeasureOptions, Resampling};
+use crate::fit::Fit;
 use crate::options::{Field, Options};
 use crate::ranker::Training;
+use crate::relevance::RelevanceOptions;
 
 /// The options of one stage, or of one method of it.
 #[derive(Debug, Clone)]
@@ -23,7 +27,15 @@ fn stage<T: Options>(name: &'static str, title: &'static str) -> Stage {
 
 /// All stages, in the order of the pipeline.
 pub fn stages() -> Vec<Stage> {
-    vec![stage::<Training>("Training", "Training a ranker")]
+    vec![
+        stage::<RelevanceOptions>("Relevance", "Turning clicks into relevance"),
+        stage::<Training>("Training", "Training a ranker"),
+        stage::<MeasureOptions>("Measure", "Judging a ranker by grades"),
+        stage::<ClickJudge>("Clicks", "Judging a ranker by clicks"),
+        stage::<Resampling>("Resampling", "Predicting clicks"),
+        stage::<Doctor>("Doctor", "Examining a log"),
+        stage::<Fit>("Fit", "From a log to a ranker"),
+    ]
 }
 
 /// What is given to a stage beside its options: messages name these like options.

@@ -186,7 +186,7 @@ fn one_user(diagnosis: &Diagnosis) -> Option<Finding> {
     }
     note(
         "All sessions are by one user: differences between users cannot be seen or corrected.".into(),
-        "Name the column of user ids with --column user=NAME; a stable anonymous id is enough.",
+        "Say which column has the ids of users; a stable anonymous id is enough.",
     )
 }
 

@@ -33,51 +33,28 @@ pub use permutation::PermutationTest;
 pub use quality::ExpectedQuality;
 pub use relative::RelativeExamination;
 
+use crate::Result;
 use crate::counts::{CountsView, PageSummary};
 use crate::data::Dataset;
+use crate::options::{Options, options};
 use crate::progress::Progress;
 use crate::propensity::{EmUsers, RegressionEm, RelevanceForm};
 use crate::relevance::{Estimation, EstimationChoice, KnownLog, RelevancePredictor};
-use crate::{Error, Result};
 
-/// Examines a log.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Doctor {
-    permutations: usize,
-    level: f64,
-    seed: u64,
-}
-
-impl Default for Doctor {
-    fn default() -> Self {
-        Self::new()
+options! {
+    /// Examines a log.
+    #[derive(PartialEq)]
+    pub struct Doctor {
+        /// Relabelings of each permutation test, at most.
+        permutations: usize = 999, at_least(1.0), value("N");
+        /// The p-value below which a difference counts as found.
+        level: f64 = 0.01, between(0.0, 1.0), value("P");
+        /// Seed of the permutations.
+        seed: u64 = 1;
     }
 }
 
 impl Doctor {
-    /// 999 permutations, found at p < .01.
-    pub fn new() -> Self {
-        Doctor { permutations: 999, level: 0.01, seed: 1 }
-    }
-
-    /// Relabelings drawn by each test, at most. Default: 999.
-    pub fn permutations(mut self, permutations: usize) -> Self {
-        self.permutations = permutations;
-        self
-    }
-
-    /// The p-value below which a difference counts as found. Default: 0.01.
-    pub fn level(mut self, level: f64) -> Self {
-        self.level = level;
-        self
-    }
-
-    /// The seed of relabelings. Default: 1.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
     /// Looks at everything that can be said about the log, `pages` and features being optional.
     pub fn examine(
         &self,
@@ -100,7 +77,7 @@ impl Doctor {
         progress: &dyn Progress,
     ) -> Result<Diagnosis> {
         let (counts, data) = (log.counts(), log.data());
-        self.check()?;
+        self.check_ranges()?;
         progress.begin("looking at users and queries", 3);
         let dependence = self.dependence(counts, progress)?;
         progress.advance(1)?;
@@ -152,16 +129,6 @@ impl Doctor {
     pub fn differences(&self, counts: &dyn CountsView, progress: &dyn Progress) -> Result<Option<Differences>> {
         let test = |pages| Differences::of(pages, self.permutations, self.seed, progress);
         counts.pages().map(test).transpose()
-    }
-
-    fn check(&self) -> Result<()> {
-        if self.permutations == 0 {
-            return Err(Error::parameter("permutations should be at least 1, but are 0"));
-        }
-        match self.level > 0.0 && self.level < 1.0 {
-            true => Ok(()),
-            false => Err(Error::parameter(format!("level should be between 0 and 1, but is {}", self.level))),
-        }
     }
 
     /// How well each estimator is expected to order documents, and what the weights of the recommended one look like.

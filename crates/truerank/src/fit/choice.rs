@@ -1,12 +1,13 @@
 //! Which ranker is trained: every form is tried on queries that training does not see, and the best is trained on all.
 
-use super::{Fit, FitData, RankerForm, Training, TriedForm};
+use super::ranker::usual;
+use super::{Fit, FitData, Training, TriedForm};
 use crate::Result;
 use crate::data::{Dataset, Join};
 use crate::evaluate::{ClickMeasure, Counterfactual, Evaluator, Measure};
 use crate::progress::{Progress, Quiet};
 use crate::random::fraction;
-use crate::ranker::{Ranker, TrainingLists, Validation};
+use crate::ranker::{ModelForm, Ranker, TrainingLists, Validation};
 use crate::relevance::{Estimator, KnownLog, Relevance, Weight};
 
 /// Below so many training queries, each takes part in choosing: one part of them is too few to tell forms apart.
@@ -119,11 +120,11 @@ impl Fit {
     }
 
     /// The forms to try, simple ones first. A layer norm over a single feature leaves nothing.
-    fn forms(&self, documents: &Dataset) -> Vec<RankerForm> {
+    fn forms(&self, documents: &Dataset) -> Vec<ModelForm> {
         match &self.model {
             Some(model) => vec![model.clone()],
-            None if documents.feature_count() < 2 => vec![RankerForm::LinearRaw],
-            None => RankerForm::usual(),
+            None if documents.feature_count() < 2 => vec![ModelForm::LinearRaw],
+            None => usual(),
         }
     }
 
@@ -160,7 +161,7 @@ impl Fit {
     /// The value of a form by steps, over all folds, and where it is at its best by queries.
     fn try_form(
         &self,
-        form: &RankerForm,
+        form: &ModelForm,
         documents: &Dataset,
         folds: &[Fold<'_>],
         progress: &dyn Progress,
@@ -214,7 +215,7 @@ fn mean_course(rankers: &[Ranker], weights: &[f64]) -> Course {
 }
 
 /// The form where it is at its best.
-fn best(form: RankerForm, course: &Course) -> TriedForm {
+fn best(form: ModelForm, course: &Course) -> TriedForm {
     let none = (0, f64::NEG_INFINITY);
     let (steps, value) =
         course.iter().fold(none, |best, &(step, value)| if value > best.1 { (step, value) } else { best });
@@ -257,7 +258,7 @@ mod tests {
         let trial = |per_query: [f64; 4]| Trial { course: Vec::new(), per_query: per_query.to_vec() };
         let chosen = |trials: &[Trial]| {
             let mean = |trial: &Trial| trial.per_query.iter().sum::<f64>() / 4.0;
-            let tried = |trial| TriedForm { form: RankerForm::LinearRaw, steps: 1, value: mean(trial) };
+            let tried = |trial| TriedForm { form: ModelForm::LinearRaw, steps: 1, value: mean(trial) };
             choose(&trials.iter().map(tried).collect::<Vec<_>>(), trials)
         };
         let simple = || trial([0.4, 0.5, 0.6, 0.7]);
@@ -279,8 +280,8 @@ mod tests {
         let course = mean_course(&rankers, &[3.0, 1.0]);
         let expected = [(1, 0.3), (2, 0.5), (3, 0.35)];
         assert!(course.iter().zip(expected).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-12), "{course:?}");
-        let tried = best(RankerForm::LinearRaw, &course);
+        let tried = best(ModelForm::LinearRaw, &course);
         assert_eq!((course.len(), tried.steps), (3, 2));
-        assert_eq!(best(RankerForm::LinearRaw, &Vec::new()).value, f64::NEG_INFINITY);
+        assert_eq!(best(ModelForm::LinearRaw, &Vec::new()).value, f64::NEG_INFINITY);
     }
 }

@@ -1,10 +1,14 @@
 //! What a fit starts from: a log in two parts, and the features of its documents.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::Serialize;
 
 use crate::counts::Counts;
 use crate::counts::PageSummary;
 use crate::data::{Dataset, Splits};
+use crate::named::find_named;
 use crate::{Error, Result};
 
 /// A log, one part to learn from and one to judge by.
@@ -34,10 +38,26 @@ pub enum SplitBy {
     Pages,
 }
 
-impl FitLog {
-    /// The share of queries, or of the log's end, that is held out where nothing else is said.
-    pub const HELD_OUT: f64 = 0.2;
+impl SplitBy {
+    /// The names, in the order of the values.
+    pub const NAMES: [&str; 3] = ["query", "time", "page"];
+}
 
+impl fmt::Display for SplitBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(SplitBy::NAMES[*self as usize])
+    }
+}
+
+impl FromStr for SplitBy {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        find_named(&[SplitBy::Queries, SplitBy::Time, SplitBy::Pages], text, "a way to split a log")
+    }
+}
+
+impl FitLog {
     /// A log of which about `share` of the queries are held out, chosen by a hash of their text and the seed.
     pub fn by_queries(counts: &Counts, share: f64, seed: u64) -> Result<Self> {
         let (train, held_out) = counts.split_queries(share, seed)?;
@@ -76,7 +96,7 @@ impl FitLog {
     pub(super) fn check(&self) -> Result<()> {
         for (part, counts) in [("training", &self.train), ("held-out", &self.held_out)] {
             if counts.click_count() == 0 {
-                let way_out = "use a longer log, or hold out another share with --held-out";
+                let way_out = "use a longer log, or another share in `held_out`";
                 return Err(Error::parameter(format!("the {part} part of the log has no clicks; {way_out}")));
             }
         }

@@ -3,13 +3,10 @@
 use super::{Fit, FitData, FitLog, Graded, GradedPages, GradedResult, Judged, SplitBy, Training};
 use crate::Result;
 use crate::data::Dataset;
-use crate::evaluate::{ClickMeasure, ClickPrediction, Counterfactual, Evaluator, Measure};
+use crate::evaluate::{ClickMeasure, ClickPrediction, Counterfactual, Evaluator, Measure, Resampling};
 use crate::progress::Silent;
 use crate::propensity::Joined;
 use crate::relevance::{Estimator, KnownLog, PredictedRelevance, Relevance, calibrate};
-
-/// Resamples of queries for intervals.
-const RESAMPLES: usize = 1000;
 
 /// What grades say of pages; the first decides.
 const BY_GRADES: [ClickMeasure; 3] = [ClickMeasure::Ndcg(5), ClickMeasure::Ndcg(10), ClickMeasure::Dcg(10)];
@@ -43,7 +40,13 @@ impl Fit {
             (SplitBy::Queries, Some(scores)) => calibrate(scores, train, &held_out.log, &Silent)?,
             _ => PredictedRelevance::from(relevance),
         };
-        let clicks = ClickPrediction::of(&log.held_out, theta, &predicted, Some(&log.train), RESAMPLES, self.seed)?;
+        let clicks = ClickPrediction::of(
+            &log.held_out,
+            theta,
+            &predicted,
+            Some(&log.train),
+            &Resampling::new().seed(self.seed),
+        )?;
         Ok((judged, clicks))
     }
 

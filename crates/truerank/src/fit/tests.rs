@@ -1,10 +1,11 @@
 //! How much work a fit does twice: none.
 
-use super::{Fit, FitData, FitLog, RankerForm};
+use super::{Fit, FitData, FitLog};
 use crate::counts::{CountOptions, Counts, count_log};
 use crate::data::{Generator, JOINS, Preset, Splits};
 use crate::doctor::Doctor;
 use crate::progress::Silent;
+use crate::ranker::ModelForm;
 use crate::relevance::SUMS;
 use crate::simulate::{ShownLists, Simulation};
 
@@ -19,7 +20,7 @@ fn log() -> (Splits, Counts) {
 #[test]
 fn each_part_of_the_log_is_joined_with_the_features_once_and_summed_once() {
     let (data, counts) = log();
-    let fit = Fit::new().model(RankerForm::LinearRaw).steps(5).doctor(Doctor::new().permutations(19));
+    let fit = Fit::new().model(ModelForm::LinearRaw).steps(5).doctor(Doctor::new().permutations(19));
     for data in [FitData::of_documents(data.train.clone()), FitData::of_splits(data)] {
         let parts = FitLog::by_queries(&counts, 0.3, 1).unwrap();
         let before = (JOINS.get(), SUMS.get());

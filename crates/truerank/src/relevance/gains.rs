@@ -48,7 +48,7 @@ impl Known {
     }
 
     fn predicted(&self, form: RelevanceForm) -> PredictedRelevance {
-        let predictor = RelevancePredictor::new().form(form);
+        let predictor = RelevancePredictor::new().prior_model(form);
         predictor.predict(&KnownLog::examined(&self.counts, Some(&self.data), &self.propensities), &Silent).unwrap()
     }
 

@@ -32,10 +32,10 @@ mod theorems;
 mod training;
 mod weighing;
 
-pub use choice::EstimationChoice;
+pub use choice::{EstimationChoice, RelevanceOptions};
 pub use diagnostics::{ClickWeight, Diagnostics, EffectiveSizes};
 pub use estimation::{Estimation, estimate};
-pub use estimator::{Estimator, Smoothing};
+pub use estimator::{Estimator, EstimatorKind, Estimators, Smoothing};
 pub use expected::{ExpectedError, expected_errors};
 pub use exposures::Exposures;
 #[cfg(test)]

@@ -5,11 +5,13 @@ use super::shrinkage::least_error_shrink;
 use super::{Estimator, Exposures, KnownLog, PredictedRelevance, Prior};
 use crate::data::Dataset;
 use crate::network::Architecture;
+use crate::options::options;
 use crate::progress::Progress;
 use crate::propensity::em::{CrossFit, Design, Logistic, MARGIN, PARTS, RelevanceModel, parts, sigmoid};
 use crate::propensity::{Joined, RelevanceForm};
 use crate::{Error, Result};
 
+options! {
 /// Cross-fitted predictions of P(r=1) from features, for given examination.
 ///
 /// Queries are dealt into four parts. Each part is predicted by a regression of clicks on features, fitted to the other
@@ -17,16 +19,13 @@ use crate::{Error, Result};
 /// and users were. Features do not say all about a document: a thousand examinations of one tell less of them than one
 /// examination of a thousand. So a document counts by `w = b/(E + b)`, with b the strength that shrinks weights toward the mean. At the end one line through all logits, two numbers, is fitted to all queries, so that predictions are
 /// calibrated also where a model learned its own part too well.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(PartialEq)]
 pub struct RelevancePredictor {
-    form: RelevanceForm,
-    seed: u64,
+    /// What predicts relevance for `prior` model: linear, mlp, or like mlp:64,32; no document is predicted from clicks on its query.
+    prior_model: RelevanceForm = RelevanceForm::Linear, value("MODEL");
+    /// Seed of the model.
+    seed: u64 = 1;
 }
-
-impl Default for RelevancePredictor {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 /// Newton steps at most; ten mostly do.
@@ -36,31 +35,17 @@ const STEPS: usize = 100;
 const TOLERANCE: f64 = 1e-5;
 
 impl RelevancePredictor {
-    /// Predicts by a logistic function of the features.
-    pub fn new() -> Self {
-        RelevancePredictor { form: RelevanceForm::Linear, seed: 1 }
-    }
-
-    /// The form of the model: linear or an MLP. Default: linear.
-    pub fn form(mut self, form: RelevanceForm) -> Self {
-        self.form = form;
-        self
-    }
-
-    /// The seed of parts and networks. Default: 1.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
     /// The predicted relevance of each shown document whose features are known.
     pub fn predict(&self, log: &KnownLog<'_>, progress: &dyn Progress) -> Result<PredictedRelevance> {
         let (counts, data, exposures) = (log.counts(), log.log.require_data()?, log.exposures(progress)?);
         let regression = Regression::new(&log.log, exposures)?.counting_by_information(strength(exposures));
         let part_of_doc = parts(&regression.docs, self.seed);
-        let scores = match &self.form {
+        let scores = match &self.prior_model {
             RelevanceForm::Table => {
-                return Err(Error::parameter("predictions come from features, but relevance by a table has none"));
+                return Err(Error::option(
+                    "prior_model",
+                    "is table, but predictions come from features, of which a table has none",
+                ));
             }
             RelevanceForm::Linear => regression.linear_scores(data, &part_of_doc, progress)?,
             RelevanceForm::Mlp(architecture) => regression.network_scores(architecture, data, self.seed, progress)?,

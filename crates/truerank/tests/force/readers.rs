@@ -12,7 +12,7 @@ use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::WriterProperties;
 use truerank::counts::{CountOptions, Counts, Need, StoredCounts, count_files, count_log, open_counts};
 use truerank::data::{self, Dataset, DatasetFormat, Generator, Preset, Splits};
-use truerank::evaluate::{ClickPrediction, Evaluator, Measure};
+use truerank::evaluate::{ClickPrediction, Evaluator, Measure, Resampling};
 use truerank::experiment::{Method, Question, Run, Settings, Source, Store, WorldFacts};
 use truerank::files::Room;
 use truerank::ids::Ids;
@@ -436,7 +436,8 @@ fn relevance(sample: &Arc<Sample>) -> Reader {
         let read = Relevance::read(path)?;
         let _ = read.for_ranker(10);
         let predicted = PredictedRelevance::from(&read);
-        let _ = ClickPrediction::of(&used.counts, &used.propensities, &predicted, None, 2, 1);
+        let _ =
+            ClickPrediction::of(&used.counts, &used.propensities, &predicted, None, &Resampling::new().resamples(2));
         Ok(())
     })
 }

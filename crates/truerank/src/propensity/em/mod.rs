@@ -41,6 +41,7 @@ use super::{ClusterCount, UserGroups};
 use crate::data::Dataset;
 use crate::named::find_named;
 use crate::network::Architecture;
+use crate::options::option_value;
 use crate::{Error, Result};
 pub(crate) use squarem::Squarem;
 
@@ -125,6 +126,8 @@ impl FromStr for RelevancePrior {
         find_named(&[RelevancePrior::Fitted, RelevancePrior::None], text, "a prior of relevance")
     }
 }
+
+option_value!(RelevanceForm: Kind::Text);
 
 /// Whose θ is estimated.
 #[derive(Debug, Clone, PartialEq, Default)]
