@@ -16,7 +16,6 @@ use truerank::counts::{CountOptions, Counts, count_log};
 use truerank::data::{Dataset, DatasetBuilder, Generator, Preset, ReadOptions, Splits, read_dataset};
 use truerank::evaluate::{Evaluator, Measure, paired_t_test};
 use truerank::experiment::production_ranker;
-use truerank::fit::RankerForm;
 use truerank::ids::Ids;
 use truerank::progress::Silent;
 use truerank::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
@@ -51,7 +50,7 @@ struct Kind {
 struct Options {
     data: String,
     seeds: RangeInclusive<u64>,
-    form: RankerForm,
+    form: ModelForm,
     estimated: bool,
     sizes: Vec<u64>,
     candidates: Option<usize>,
@@ -169,18 +168,18 @@ fn as_labels(mut relevance: Relevance) -> Relevance {
     relevance
 }
 
-fn ndcg(data: &Splits, lists: &TrainingLists, max_grade: u8, form: &RankerForm, seed: u64) -> truerank::Result<f64> {
+fn ndcg(data: &Splits, lists: &TrainingLists, max_grade: u8, form: &ModelForm, seed: u64) -> truerank::Result<f64> {
     let evaluator = Evaluator::new(vec![NDCG5]).max_grade(max_grade);
     let validation = evaluator.validation(&data.validation)?;
     let ranker = match form {
-        RankerForm::LinearRaw => Training::new().model(ModelForm::LinearRaw).patience(10).fit_targets(
+        ModelForm::LinearRaw => Training::new().model(ModelForm::LinearRaw).patience(10).fit_targets(
             &data.train,
             lists,
             Some(&validation),
             &Silent,
         )?,
-        RankerForm::Network(architecture) => {
-            let trainer = Training::network(architecture.clone()).standardise(true).steps(200).patience(5);
+        network => {
+            let trainer = Training::new().model(network.clone()).standardise(true).steps(200).patience(5);
             trainer.seed(seed).fit_targets(&data.train, lists, Some(&validation), &Silent)?
         }
     };

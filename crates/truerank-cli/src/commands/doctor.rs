@@ -11,6 +11,7 @@ use truerank::report::Verdict;
 use super::features::FeatureArguments;
 use super::log_arguments::LogArguments;
 use super::memory::MemoryArguments;
+use crate::options::Typed;
 use crate::output::{print, print_json};
 use crate::progress::Shown;
 
@@ -45,17 +46,8 @@ pub struct Doctor {
     #[command(flatten)]
     features: FeatureArguments,
 
-    /// Relabelings of each permutation test, at most
-    #[arg(long, default_value_t = 999, value_name = "N")]
-    permutations: usize,
-
-    /// The p-value below which a difference counts as found
-    #[arg(long, default_value_t = 0.01, value_name = "P")]
-    level: f64,
-
-    /// Seed of the permutations
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    #[command(flatten)]
+    examiner: Typed<Examiner>,
 
     #[command(flatten)]
     memory: MemoryArguments,
@@ -73,9 +65,8 @@ impl Doctor {
     pub fn run(self, progress: &Shown) -> Result<ExitCode> {
         let data = self.features.read_documents(&self.log, progress)?;
         let (counts, summary) = self.counts(progress)?;
-        let examiner = Examiner::new().permutations(self.permutations).level(self.level).seed(self.seed);
         let pages = summary.as_ref().map(|summary| &summary.pages);
-        let diagnosis = examiner.examine(counts.as_ref(), pages, data.as_ref(), progress)?;
+        let diagnosis = self.examiner.0.examine(counts.as_ref(), pages, data.as_ref(), progress)?;
         let report = diagnosis.report(&format!("Click log: {}", self.log.name()));
         if let Some(folder) = &self.output {
             report.write(folder)?;

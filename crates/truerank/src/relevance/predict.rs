@@ -12,20 +12,20 @@ use crate::propensity::{Joined, RelevanceForm};
 use crate::{Error, Result};
 
 options! {
-/// Cross-fitted predictions of P(r=1) from features, for given examination.
-///
-/// Queries are dealt into four parts. Each part is predicted by a regression of clicks on features, fitted to the other
-/// three: `c` clicks in `E` examinations, so that `Σ x·w·(c − E·γ) = 0`, which holds in expectation whatever the positions
-/// and users were. Features do not say all about a document: a thousand examinations of one tell less of them than one
-/// examination of a thousand. So a document counts by `w = b/(E + b)`, with b the strength that shrinks weights toward the mean. At the end one line through all logits, two numbers, is fitted to all queries, so that predictions are
-/// calibrated also where a model learned its own part too well.
-#[derive(PartialEq)]
-pub struct RelevancePredictor {
-    /// What predicts relevance for `prior` model: linear, mlp, or like mlp:64,32; no document is predicted from clicks on its query.
-    prior_model: RelevanceForm = RelevanceForm::Linear, value("MODEL");
-    /// Seed of the model.
-    seed: u64 = 1;
-}
+    /// Cross-fitted predictions of P(r=1) from features, for given examination.
+    ///
+    /// Queries are dealt into four parts. Each part is predicted by a regression of clicks on features, fitted to the other
+    /// three: `c` clicks in `E` examinations, so that `Σ x·w·(c − E·γ) = 0`, which holds in expectation whatever the positions
+    /// and users were. Features do not say all about a document: a thousand examinations of one tell less of them than one
+    /// examination of a thousand. So a document counts by `w = b/(E + b)`, with b the strength that shrinks weights toward the mean. At the end one line through all logits, two numbers, is fitted to all queries, so that predictions are
+    /// calibrated also where a model learned its own part too well.
+    #[derive(PartialEq)]
+    pub struct RelevancePredictor {
+        /// What predicts relevance for `prior` model: linear, mlp, or like mlp:64,32; no document is predicted from clicks on its query.
+        prior_model: RelevanceForm = RelevanceForm::Linear, value("MODEL");
+        /// Seed of the model.
+        seed: u64 = 1;
+    }
 }
 
 /// Newton steps at most; ten mostly do.

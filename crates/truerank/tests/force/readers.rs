@@ -585,7 +585,6 @@ fn parse_all(text: &str) {
     parse::<truerank::network::Optimizer>(text);
     parse::<truerank::evaluate::EmptyQueries>(text);
     parse::<truerank::evaluate::ClickMeasure>(text);
-    parse::<truerank::fit::RankerForm>(text);
     parse::<truerank::propensity::ClusterCount>(text);
     parse::<truerank::propensity::Grouping>(text);
     parse::<truerank::propensity::RelevanceForm>(text);
