@@ -17,7 +17,7 @@ use crate::dataset::{PyDataset, PySplits};
 use crate::html;
 use crate::json::json_to_python;
 use crate::log::{LogInput, LogOptions};
-use crate::options::with;
+use crate::options::options_of;
 use crate::run::{run, run_quiet};
 
 /// What a log is fit for, and why.
@@ -163,16 +163,13 @@ impl AnyLog {
 /// True
 #[pyfunction]
 #[pyo3(signature = (
-    log, data=None, *, permutations=None, level=None, seed=None, columns=None, format=None, on_bad_row=None, since=None,
-    until=None, list_separator=None, clicks=None, click_when=None, header=None, events=None, memory=None, temporary=None, progress=None
+    log, data=None, *, columns=None, format=None, on_bad_row=None, since=None,
+    until=None, list_separator=None, clicks=None, click_when=None, header=None, events=None, memory=None, temporary=None, progress=None, **options
 ))]
 #[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn doctor<'py>(
     log: &Bound<'py, PyAny>,
     data: Option<&Bound<'py, PyAny>>,
-    permutations: Option<usize>,
-    level: Option<f64>,
-    seed: Option<u64>,
     columns: Option<Bound<'py, PyDict>>,
     format: Option<&Bound<'py, PyAny>>,
     on_bad_row: Option<PathBuf>,
@@ -186,14 +183,13 @@ pub fn doctor<'py>(
     memory: Option<&Bound<'py, PyAny>>,
     temporary: Option<PathBuf>,
     progress: Option<&Bound<'py, PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<PyDiagnosis> {
     let py = log.py();
+    let examiner: Doctor = options_of(options)?;
     let options =
         LogOptions { columns, format, on_bad_row, since, until, list_separator, clicks, click_when, header, events };
     let log = AnyLog::from_python(log, options)?;
-    let examiner = with(Doctor::new(), permutations, Doctor::permutations);
-    let examiner = with(examiner, level, Doctor::level);
-    let examiner = with(examiner, seed, Doctor::seed);
     let (documents, room) = (documents(data)?, room(memory, temporary)?);
     let examine = |counts: &dyn CountsView, summary: Option<&LogSummary>, progress: &dyn Progress| {
         examiner.examine(counts, summary.map(|summary| &summary.pages), documents.as_deref(), progress)

@@ -8,22 +8,21 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use truerank::counts::{CountOptions, Counts, LogSummary, count_files};
 use truerank::data::Splits;
-use truerank::fit::{Fit, FitData, FitFolder, FitLog, FitOutcome, RankerForm, SplitBy};
+use truerank::fit::{Fit, FitData, FitFolder, FitLog, FitOutcome, SplitBy};
 use truerank::log::time_at;
 use truerank::progress::Progress;
-use truerank::propensity::RelevanceForm;
 
 use crate::counts::warn;
 use crate::dataset::{PyDataset, PySplits};
 use crate::doctor::{AnyLog, PyDiagnosis, title};
-use crate::error::value_error;
+use crate::error::{to_python, value_error};
 use crate::html;
 use crate::json::json_to_python;
 use crate::log::{LogInput, LogOptions};
-use crate::options::{parsed, with};
+use crate::options::{options_of, with};
 use crate::propensity::PyPropensities;
 use crate::ranker::PyTrainedRanker;
-use crate::relevance::{PyRelevance, estimation_choice};
+use crate::relevance::PyRelevance;
 use crate::run::{run, run_quiet};
 
 /// All that was learned from a log, and how good it is.
@@ -108,30 +107,17 @@ impl PyFitOutcome {
 /// True
 #[pyfunction]
 #[pyo3(signature = (
-    log, data=None, output=None, *, split=None, held_out=None, propensities=None, relevance=None, estimator=None,
-    beta=None, prior=None, clip=None, shrink=None, model=None, steps=None, standardise=None, max_grade=None, seed=None,
+    log, data=None, output=None, *, propensities=None, max_grade=None,
     columns=None, format=None, on_bad_row=None, since=None, until=None, list_separator=None, clicks=None, click_when=None, header=None,
-    events=None, progress=None
+    events=None, progress=None, **options
 ))]
 #[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn fit<'py>(
     log: &Bound<'py, PyAny>,
     data: Option<&Bound<'py, PyAny>>,
     output: Option<PathBuf>,
-    split: Option<&str>,
-    held_out: Option<f64>,
     propensities: Option<&Bound<'py, PyAny>>,
-    relevance: Option<&Bound<'py, PyAny>>,
-    estimator: Option<&Bound<'py, PyAny>>,
-    beta: Option<&Bound<'py, PyAny>>,
-    prior: Option<&Bound<'py, PyAny>>,
-    clip: Option<f64>,
-    shrink: Option<&Bound<'py, PyAny>>,
-    model: Option<&Bound<'py, PyAny>>,
-    steps: Option<usize>,
-    standardise: Option<bool>,
     max_grade: Option<u8>,
-    seed: Option<u64>,
     columns: Option<Bound<'py, PyDict>>,
     format: Option<&Bound<'py, PyAny>>,
     on_bad_row: Option<PathBuf>,
@@ -143,21 +129,17 @@ pub fn fit<'py>(
     header: Option<&Bound<'py, PyAny>>,
     events: Option<&Bound<'py, PyAny>>,
     progress: Option<&Bound<'py, PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<PyFitOutcome> {
     let py = log.py();
+    let theta = propensities.map(PyPropensities::of).transpose()?;
+    let way = options_of::<Fit>(options)?.propensities(theta.map(Arc::unwrap_or_clone));
+    let way = with(way, max_grade, Fit::max_grade);
+    way.check(data.is_some()).map_err(to_python)?;
     let options =
         LogOptions { columns, format, on_bad_row, since, until, list_separator, clicks, click_when, header, events };
     let log = AnyLog::from_python(log, options)?;
-    let cut = Cut::new(split, data.is_some(), held_out, seed, &log)?;
-    let theta = propensities.map(PyPropensities::of).transpose()?;
-    let way = with(Fit::new(), theta.map(Arc::unwrap_or_clone), Fit::propensities);
-    let way = with(way, parsed::<RelevanceForm>(relevance)?, Fit::relevance_form);
-    let way = way.weights(estimation_choice(estimator, beta, prior, clip, shrink)?);
-    let way = with(way, parsed::<RankerForm>(model)?, Fit::model);
-    let way = with(way, steps, Fit::steps);
-    let way = with(way, standardise, Fit::standardise);
-    let way = with(way, max_grade, Fit::max_grade);
-    let way = with(way, seed, Fit::seed);
+    let cut = Cut::new(&way, data.is_some(), &log)?;
     let data = data.map(fit_data).transpose()?;
     let (found, summary) = run(py, progress, |progress| {
         let folder = output.as_deref().map(FitFolder::create).transpose()?;
@@ -191,29 +173,12 @@ struct Cut {
 }
 
 impl Cut {
-    fn new(
-        split: Option<&str>,
-        has_features: bool,
-        held_out: Option<f64>,
-        seed: Option<u64>,
-        log: &AnyLog,
-    ) -> PyResult<Self> {
-        let split = match split {
-            None if has_features => SplitBy::Queries,
-            None => SplitBy::Pages,
-            Some("query") => SplitBy::Queries,
-            Some("page") => SplitBy::Pages,
-            Some("time") => SplitBy::Time,
-            Some(other) => return Err(value_error(format!("split is '{other}', but should be query, page or time"))),
-        };
+    fn new(way: &Fit, has_features: bool, log: &AnyLog) -> PyResult<Self> {
+        let split = way.split_for(has_features);
         if split == SplitBy::Time && !matches!(log, AnyLog::Log(_)) {
             return Err(value_error("counts have no times, but split is time; pass the log itself, or split by query"));
         }
-        let share = held_out.unwrap_or(FitLog::HELD_OUT);
-        match share > 0.0 && share < 1.0 {
-            true => Ok(Cut { split, share, seed: seed.unwrap_or(Fit::SEED) }),
-            false => Err(value_error(format!("held_out is {share}, but should be between 0 and 1"))),
-        }
+        Ok(Cut { split, share: way.held_out, seed: way.seed })
     }
 
     fn read(&self, log: &AnyLog, progress: &dyn Progress) -> truerank::Result<(FitLog, Option<LogSummary>)> {

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use truerank::data::Dataset;
 use truerank::evaluate::{Evaluator, Measure};
-use truerank::ranker::{LearnFrom, Model, Ranker, Training, Unmatched};
+use truerank::ranker::{Export, ExportFormat, LearnFrom, Model, Ranker, Training, Unmatched, Writes};
 use truerank::relevance::{PairWeights, Relevance};
 
 use crate::arrays::{features_from_python, floats_from_python};
@@ -109,15 +109,12 @@ impl PyTrainedRanker {
         name: Option<String>,
         feature_names: Option<Vec<String>>,
     ) -> PyResult<()> {
-        match to {
-            "onnx" if name.is_some() || feature_names.is_some() => {
-                Err(value_error("name and feature_names are for elasticsearch; leave them out"))
-            }
-            "onnx" => run_quiet(py, || self.inner.write_onnx(&path)),
-            "elasticsearch" | "opensearch" => run_quiet(py, || {
-                self.inner.write_linear_model(&path, name.as_deref(), feature_names.as_deref()).map(drop)
-            }),
-            _ => Err(value_error(format!("to is '{to}', but should be onnx or elasticsearch"))),
+        let format = ExportFormat::named(to).map_err(to_python)?;
+        let options = Export { name, feature_names, ..Export::new() };
+        options.check(format).map_err(to_python)?;
+        match format.writes {
+            Writes::Ranker(write) => run_quiet(py, || write(&self.inner, &options, &path).map(drop)),
+            _ => Err(value_error(format!("to is '{to}', but that is for labels; use Relevance.labels"))),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::doctor::Doctor;
 use crate::evaluate::{ClickJudge, MeasureOptions, Resampling};
 use crate::fit::Fit;
 use crate::options::{Field, Options};
-use crate::ranker::Training;
+use crate::ranker::{Export, Training};
 use crate::relevance::RelevanceOptions;
 
 /// The options of one stage, or of one method of it.
@@ -30,6 +30,7 @@ pub fn stages() -> Vec<Stage> {
     vec![
         stage::<RelevanceOptions>("Relevance", "Turning clicks into relevance"),
         stage::<Training>("Training", "Training a ranker"),
+        stage::<Export>("Export", "Writing for other programs"),
         stage::<MeasureOptions>("Measure", "Judging a ranker by grades"),
         stage::<ClickJudge>("Clicks", "Judging a ranker by clicks"),
         stage::<Resampling>("Resampling", "Predicting clicks"),
@@ -39,7 +40,9 @@ pub fn stages() -> Vec<Stage> {
 }
 
 /// What is given to a stage beside its options: messages name these like options.
-const INPUTS: [&str; 12] = [
+const INPUTS: [&str; 14] = [
+    "to",
+    "feature_names",
     "data",
     "propensities",
     "relevance",

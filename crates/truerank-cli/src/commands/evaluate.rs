@@ -86,7 +86,7 @@ impl Evaluate {
     }
 
     fn by_grades(&self, data: &Dataset, scores: &[f32], other: Option<&[f32]>) -> Result<ByGrades> {
-        let evaluator = self.measures.0.evaluator(self.reading.max_grade);
+        let evaluator = self.measures.0.evaluator().max_grade(self.reading.max_grade);
         Ok(ByGrades {
             evaluation: evaluator.evaluate(data, scores)?,
             against: other.map(|scores| evaluator.evaluate(data, scores)).transpose()?,

@@ -9,7 +9,14 @@ import numpy as np
 from typing_extensions import Unpack
 from numpy.typing import ArrayLike, NDArray
 
-from ._options import TrainingOptions
+from ._options import (
+    ClicksOptions,
+    DoctorOptions,
+    FitOptions,
+    MeasureOptions,
+    RelevanceOptions,
+    TrainingOptions,
+)
 
 __version__: str
 
@@ -257,15 +264,9 @@ def relevance(
     counts: Counts,
     propensities: Propensities | _Fitted,
     *,
-    estimator: str | None = None,
-    beta: str | float | None = None,
-    prior: str | None = None,
-    clip: float | None = None,
-    shrink: str | float | None = None,
     data: Dataset | Splits | None = None,
-    prior_model: str | None = None,
-    seed: int | None = None,
     progress: _Progress = None,
+    **options: Unpack[RelevanceOptions],
 ) -> Relevance: ...
 
 @final
@@ -487,10 +488,9 @@ def evaluate(
     scores: Any,
     *,
     query: ArrayLike | None = None,
-    measures: str | Sequence[str] | None = None,
-    empty: Literal["zero", "one", "skip"] | None = None,
     max_grade: int | None = None,
     against: Any = None,
+    **options: Unpack[MeasureOptions],
 ) -> Evaluation: ...
 def paired_t_test(a: ArrayLike, b: ArrayLike) -> TTest | None: ...
 def write_run(data: Dataset, scores: Any, path: _Path, *, tag: str = "truerank") -> None: ...
@@ -501,14 +501,10 @@ def evaluate_clicks(
     propensities: Propensities | _Fitted,
     *,
     against: Any = None,
-    estimator: str | None = None,
-    clip: float | None = None,
-    self_normalised: bool | None = None,
     measures: str | Sequence[str] | None = None,
-    resamples: int | None = None,
-    seed: int | None = None,
     train_counts: Counts | None = None,
     allow_shared_queries: bool = False,
+    **options: Unpack[ClicksOptions],
 ) -> ClickEvaluation: ...
 
 # Experiments
@@ -577,9 +573,6 @@ def doctor(
     log: Counts | _Log,
     data: Dataset | Splits | None = None,
     *,
-    permutations: int | None = None,
-    level: float | None = None,
-    seed: int | None = None,
     columns: dict[str, str | None] | None = None,
     format: str | None = None,
     on_bad_row: _Path | None = None,
@@ -593,6 +586,7 @@ def doctor(
     memory: str | None = None,
     temporary: _Path | None = None,
     progress: _Progress = None,
+    **options: Unpack[DoctorOptions],
 ) -> Diagnosis: ...
 @final
 class FitOutcome:
@@ -615,20 +609,8 @@ def fit(
     data: Dataset | Splits | None = None,
     output: _Path | None = None,
     *,
-    split: Literal["query", "page", "time"] | None = None,
-    held_out: float | None = None,
     propensities: Propensities | _Fitted | None = None,
-    relevance: str | None = None,
-    estimator: str | None = None,
-    beta: str | float | None = None,
-    prior: str | None = None,
-    clip: float | None = None,
-    shrink: str | float | None = None,
-    model: str | None = None,
-    steps: int | None = None,
-    standardise: bool | None = None,
     max_grade: int | None = None,
-    seed: int | None = None,
     columns: dict[str, str | None] | None = None,
     format: str | None = None,
     on_bad_row: _Path | None = None,
@@ -640,4 +622,5 @@ def fit(
     header: bool | Sequence[str] | None = None,
     events: str | Mapping[str, str | Sequence[str]] | None = None,
     progress: _Progress = None,
+    **options: Unpack[FitOptions],
 ) -> FitOutcome: ...

@@ -63,9 +63,9 @@ options! {
 }
 
 impl MeasureOptions {
-    /// What computes the measures, of grades up to `max_grade`.
-    pub fn evaluator(&self, max_grade: u8) -> Evaluator {
-        Evaluator { measures: self.measures.clone(), empty: self.empty, max_grade }
+    /// What computes the measures.
+    pub fn evaluator(&self) -> Evaluator {
+        Evaluator::new(self.measures.clone()).empty_queries(self.empty)
     }
 }
 

@@ -27,7 +27,7 @@ use crate::network::{Network, Scaling};
 use crate::{Error, Result};
 
 pub use dla::Dla;
-pub use export::{LabelForm, LabelSummary, Labels, TrainingLabels, Trees, is_label_file};
+pub use export::{Export, ExportFormat, LabelForm, LabelSummary, Labels, TrainingLabels, Trees, Writes, is_label_file};
 pub use join::Unmatched;
 pub use kinds::{ModelForm, RankerKind};
 pub use labelled::labelled_share;

@@ -1,13 +1,13 @@
 //! Linear rankers as the JSON that the learning-to-rank plugins of Elasticsearch and OpenSearch take.
 
-use std::io::Write;
 use std::path::Path;
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::files::AtomicFile;
+use super::Export;
+use crate::files::write_file;
 use crate::ranker::{Model, Ranker};
 use crate::{Error, Result};
 
@@ -21,7 +21,7 @@ impl Ranker {
         let Model::Weights { weights, .. } = &self.model else {
             return Err(Error::parameter(
                 "model/linear weighs raw features, but this ranker normalises each document's features first; \
-                 train with --model linear-raw or svm-rank, or export it to ONNX",
+                 train the model linear-raw or svm-rank, or export it to ONNX",
             ));
         };
         check_names(features, weights.len())?;
@@ -29,19 +29,16 @@ impl Ranker {
             features.iter().cloned().zip(weights.iter().map(|&weight| shortest(weight))).collect();
         Ok(json!({ "model": { "name": name, "model": { "type": "model/linear", "definition": definition } } }))
     }
+}
 
-    /// Writes [`to_linear_model`](Ranker::to_linear_model), and returns the name. Without a name it is that of the file;
-    /// without names of features they are f1, f2, ….
-    pub fn write_linear_model(&self, path: &Path, name: Option<&str>, features: Option<&[String]>) -> Result<String> {
-        let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let name = name.map_or_else(stem, String::from);
-        let numbered = || (1..=self.feature_count()).map(|number| format!("f{number}")).collect();
-        let model = self.to_linear_model(&name, &features.map_or_else(numbered, <[String]>::to_vec))?;
-        let mut file = AtomicFile::create(path)?;
-        writeln!(file, "{model:#}").map_err(|error| Error::io(path, error))?;
-        file.commit()?;
-        Ok(name)
-    }
+/// Writes [`Ranker::to_linear_model`]. Without a name it is that of the file; without names of features they are f1, f2, ….
+pub(super) fn write(ranker: &Ranker, export: &Export, path: &Path) -> Result<String> {
+    let stem = || path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = export.name.clone().unwrap_or_else(stem);
+    let numbered = || (1..=ranker.feature_count()).map(|number| format!("f{number}")).collect();
+    let model = ranker.to_linear_model(&name, &export.feature_names.clone().unwrap_or_else(numbered))?;
+    write_file(path, format!("{model:#}\n").as_bytes())?;
+    Ok(format!("model/linear '{name}'"))
 }
 
 /// The number with the fewest digits that reads back as `value` in single precision.

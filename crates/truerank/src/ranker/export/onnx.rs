@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use super::Export;
 use super::protobuf::Message;
 use crate::files::write_file;
 use crate::network::{Layer, NORM_EPSILON, Network, Scaling};
@@ -21,6 +22,11 @@ const OPERATORS: u64 = 17;
 const FORM: u64 = 8;
 /// Readers of protocol buffers refuse a message of 2 GiB; the graph around the parameters takes far less than the rest.
 const MOST_PARAMETERS: usize = (1 << 29) - (1 << 20);
+
+pub(super) fn write(ranker: &Ranker, _: &Export, path: &Path) -> Result<String> {
+    ranker.write_onnx(path)?;
+    Ok(format!("input {INPUT}, output {OUTPUT}"))
+}
 
 impl Ranker {
     /// Writes the ranker as ONNX: input `features` (documents × features, float), output `scores` (documents, float).
