@@ -11,7 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use truerank::data::{Dataset, DatasetBuilder};
 use truerank::evaluate::{
-    self as judging, ByClicks, ClickJudge, ClickMeasure, Evaluation, Evaluator, Judgement, Measure, MeasureOptions, leakage,
+    self as judging, ByClicks, ClickJudge, ClickMeasure, Evaluation, Evaluator, Judgement, Measure, MeasureOptions,
+    leakage,
 };
 use truerank::ids::Ids;
 use truerank::relevance::KnownLog;

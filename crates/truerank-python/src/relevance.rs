@@ -7,14 +7,13 @@ use arrow_array::{ArrayRef, Float64Array, Int64Array};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use truerank::counts::Counts;
 use truerank::ids::IdIndex;
 use truerank::propensity::Propensities;
 use truerank::ranker::{LabelForm, Labels, TrainingLabels, Trees};
 use truerank::relevance::{
-    Diagnostics, Estimation, EstimationChoice, KnownLog, PairRatio, PairWeights, PriorKind, Relevance,
-    RelevancePredictor, Weight,
+    Diagnostics, Estimation, KnownLog, PairRatio, PairWeights, Relevance, RelevanceOptions, Weight,
 };
 
 use crate::counts::PyCounts;
@@ -23,7 +22,7 @@ use crate::error::{to_python, value_error};
 use crate::html;
 use crate::ids::{ids_at, ids_to_numpy};
 use crate::json::json_to_python;
-use crate::options::{parsed, with};
+use crate::options::{options_of, parsed, with};
 use crate::propensity::PyPropensities;
 use crate::run::{run, run_quiet};
 use crate::table::{PyTable, id_column, table};
@@ -76,13 +75,13 @@ pub fn relevance<'py>(
     progress: Option<&Bound<'py, PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<PyRelevance> {
-    let RelevanceOptions { weights, predictor } = options_of(options)?;
+    let options: RelevanceOptions = options_of(options)?;
     let data = data.map(PyDataset::training_part).transpose()?;
-    RelevanceOptions { weights, predictor: predictor.clone() }.check(data.is_some()).map_err(to_python)?;
+    options.check(data.is_some()).map_err(to_python)?;
     let (py, counts, propensities) = (counts.py(), counts.get().inner.clone(), PyPropensities::of(propensities)?);
     let (estimation, found) = run(py, progress, |progress| {
         let log = KnownLog::examined(&*counts, data.as_deref(), &*propensities);
-        let estimation = weights.estimation(&log, &predictor, progress)?;
+        let estimation = options.weights.estimation(&log, &options.predictor, progress)?;
         let found = estimation.weigh(log.exposures(progress)?)?.relevance()?;
         Ok((estimation, found))
     })?;
