@@ -9,13 +9,18 @@ from typing_extensions import Unpack
 from numpy.typing import ArrayLike, NDArray
 
 from ._options import (
+    ClicksOptions,
     CountOptions,
     DataOptions,
+    DoctorOptions,
     ExperimentOptions,
+    FitOptions,
     GenerationOptions,
     LogOptions,
+    MeasureOptions,
     MemoryOptions,
     ProductionOptions,
+    RelevanceOptions,
     SimulationOptions,
     TrainingOptions,
 )
@@ -41,8 +46,9 @@ _Log = Union[_Path, Sequence[_Path], _Arrow, Mapping[str, Any], Any]
 class _LogOptions(LogOptions, total=False):
     events: str | Mapping[str, str | Sequence[str]] | None
 
-class _DoctorOptions(_LogOptions, MemoryOptions, total=False): ...
-class _CountingOptions(_DoctorOptions, CountOptions, total=False): ...
+class _CountingOptions(_LogOptions, MemoryOptions, CountOptions, total=False): ...
+class _DoctorOptions(_LogOptions, MemoryOptions, DoctorOptions, total=False): ...
+class _FitOptions(_LogOptions, FitOptions, total=False): ...
 class LogWarning(UserWarning): ...
 class PropensityWarning(UserWarning): ...
 
@@ -243,15 +249,9 @@ def relevance(
     counts: Counts,
     propensities: Propensities | _Fitted,
     *,
-    estimator: str | None = None,
-    beta: str | float | None = None,
-    prior: str | None = None,
-    clip: float | None = None,
-    shrink: str | float | None = None,
     data: Dataset | Splits | None = None,
-    prior_model: str | None = None,
-    seed: int | None = None,
     progress: _Progress = None,
+    **options: Unpack[RelevanceOptions],
 ) -> Relevance: ...
 
 @final
@@ -420,10 +420,9 @@ def evaluate(
     scores: Any,
     *,
     query: ArrayLike | None = None,
-    measures: str | Sequence[str] | None = None,
-    empty: Literal["zero", "one", "skip"] | None = None,
     max_grade: int | None = None,
     against: Any = None,
+    **options: Unpack[MeasureOptions],
 ) -> Evaluation: ...
 def paired_t_test(a: ArrayLike, b: ArrayLike) -> TTest | None: ...
 def write_run(data: Dataset, scores: Any, path: _Path, *, tag: str = "truerank") -> None: ...
@@ -434,14 +433,10 @@ def evaluate_clicks(
     propensities: Propensities | _Fitted,
     *,
     against: Any = None,
-    estimator: str | None = None,
-    clip: float | None = None,
-    self_normalised: bool | None = None,
     measures: str | Sequence[str] | None = None,
-    resamples: int | None = None,
-    seed: int | None = None,
     train_counts: Counts | None = None,
     allow_shared_queries: bool = False,
+    **options: Unpack[ClicksOptions],
 ) -> ClickEvaluation: ...
 
 # Experiments
@@ -499,9 +494,6 @@ def doctor(
     log: Counts | _Log,
     data: Dataset | Splits | None = None,
     *,
-    permutations: int | None = None,
-    level: float | None = None,
-    seed: int | None = None,
     progress: _Progress = None,
     **options: Unpack[_DoctorOptions],
 ) -> Diagnosis: ...
@@ -526,20 +518,8 @@ def fit(
     data: Dataset | Splits | None = None,
     output: _Path | None = None,
     *,
-    split: Literal["query", "page", "time"] | None = None,
-    held_out: float | None = None,
     propensities: Propensities | _Fitted | None = None,
-    relevance: str | None = None,
-    estimator: str | None = None,
-    beta: str | float | None = None,
-    prior: str | None = None,
-    clip: float | None = None,
-    shrink: str | float | None = None,
-    model: str | None = None,
-    steps: int | None = None,
-    standardise: bool | None = None,
     max_grade: int | None = None,
-    seed: int | None = None,
     progress: _Progress = None,
-    **options: Unpack[_LogOptions],
+    **options: Unpack[_FitOptions],
 ) -> FitOutcome: ...

@@ -2,6 +2,7 @@
 
 use crate::counts::{Counts, PageSummary, SplitBy, SplitLog};
 use crate::data::{Dataset, Splits};
+use crate::named::find_named;
 use crate::{Error, Result};
 
 /// A log, one part to learn from and one to judge by.
@@ -39,7 +40,7 @@ impl FitLog {
     pub(super) fn check(&self) -> Result<()> {
         for (part, counts) in [("training", &self.train), ("held-out", &self.held_out)] {
             if counts.click_count() == 0 {
-                let way_out = "use a longer log, or hold out another share with --held-out";
+                let way_out = "use a longer log, or another share in `held_out`";
                 return Err(Error::parameter(format!("the {part} part of the log has no clicks; {way_out}")));
             }
         }

@@ -5,7 +5,7 @@ use crate::counts::{CountOptions, Counts, CountsView, assert_same, count_log, ev
 use crate::data::{Dataset, Generator, Preset};
 use crate::progress::Silent;
 use crate::propensity::observations::observe;
-use crate::propensity::{ClusterCount, Grouping, Groups, Identifiability, Links, UserGroups};
+use crate::propensity::{ClusterCount, Grouping, Groups, Identifiability, Joined, Links, UserGroups};
 use crate::simulate::{ShownLists, Simulation};
 
 /// A log of several blocks and of more users than are worked on at once.
@@ -69,8 +69,8 @@ fn of_documents_that_are_not_all_in_the_data() {
 fn what_can_be_compared() {
     let (data, counts) = log();
     assert_same(&everywhere(&counts, |counts| {
-        let links = [Links::Documents, Links::Features { data: &data, regression: true }];
-        links.map(|links| Identifiability::of_counts(counts, Groups::Users, links).unwrap())
+        let log = Joined::new(counts, Some(&data));
+        [Links::Documents, Links::Regression].map(|links| Identifiability::of(&log, Groups::Users, links).unwrap())
     }));
 }
 
