@@ -6,7 +6,6 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use truerank::counts::SplitBy;
 use truerank::data::Splits;
 use truerank::fit::{Fit, FitData, FitFolder, FitLog, FitOutcome};
 

@@ -2,7 +2,6 @@
 
 use crate::counts::{Counts, PageSummary, SplitBy, SplitLog};
 use crate::data::{Dataset, Splits};
-use crate::named::find_named;
 use crate::{Error, Result};
 
 /// A log, one part to learn from and one to judge by.
@@ -34,9 +33,6 @@ impl From<SplitLog> for FitLog {
 }
 
 impl FitLog {
-    /// The share of queries, or of the log's end, that is held out where nothing else is said.
-    pub const HELD_OUT: f64 = 0.2;
-
     pub(super) fn check(&self) -> Result<()> {
         for (part, counts) in [("training", &self.train), ("held-out", &self.held_out)] {
             if counts.click_count() == 0 {
