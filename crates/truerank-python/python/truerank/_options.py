@@ -89,3 +89,12 @@ class TrainingOptions(TypedDict, total=False):
     share: float | None
     cost: float | None
     seed: int | None
+
+
+class ExportOptions(TypedDict, total=False):
+    """Writing for other programs."""
+
+    labels: str | None
+    steps: int | None
+    click_noise: float | None
+    name: str | None
