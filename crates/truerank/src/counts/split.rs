@@ -1,8 +1,5 @@
 //! A log in two parts: one to learn from, one to judge by.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::Serialize;
 
 use super::count::{CountOptions, count_rows};
@@ -10,8 +7,7 @@ use super::model::Counts;
 use super::source::LogSource;
 use super::summary::LogSummary;
 use crate::log::time_at;
-use crate::named::find_named;
-use crate::options::option_value;
+use crate::named::named;
 use crate::progress::Progress;
 use crate::{Error, Result};
 
@@ -28,9 +24,6 @@ pub enum SplitBy {
 }
 
 impl SplitBy {
-    /// The names, in the order of the values.
-    pub const NAMES: [&str; 3] = ["query", "time", "page"];
-
     /// Queries where there are features, so that the ranker meets new ones. Without them nothing is known of a document that
     /// was never shown, so clicks can be predicted only where queries are known: then pages.
     pub fn usual(has_features: bool) -> Self {
@@ -38,21 +31,7 @@ impl SplitBy {
     }
 }
 
-impl fmt::Display for SplitBy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(SplitBy::NAMES[*self as usize])
-    }
-}
-
-impl FromStr for SplitBy {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        find_named(&[SplitBy::Queries, SplitBy::Time, SplitBy::Pages], text, "a way to split a log")
-    }
-}
-
-option_value!(SplitBy: Kind::Choice(SplitBy::NAMES.to_vec()));
+named!(SplitBy, "a way to split a log": Queries "query", Time "time", Pages "page");
 
 /// A log in two parts.
 #[derive(Debug, Clone)]

@@ -1,15 +1,13 @@
 //! How to read a log: which columns, which form, and what to do with rows that cannot be read.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use super::click_when::ClickWhen;
 use super::columns::{Columns, Field};
 use super::events::EventOptions;
 use super::format::LogFormat;
 use super::time::Time;
-use crate::named::find_named;
+use crate::named::named;
 use crate::options::{option_value, options};
 use crate::{Error, Result};
 
@@ -35,27 +33,7 @@ pub enum OnBadRow {
     Quarantine,
 }
 
-impl OnBadRow {
-    const ALL: [OnBadRow; 3] = [OnBadRow::Error, OnBadRow::Skip, OnBadRow::Quarantine];
-}
-
-impl fmt::Display for OnBadRow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            OnBadRow::Error => "error",
-            OnBadRow::Skip => "skip",
-            OnBadRow::Quarantine => "quarantine",
-        })
-    }
-}
-
-impl FromStr for OnBadRow {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        find_named(&OnBadRow::ALL, text, "what happens to bad rows")
-    }
-}
+named!(OnBadRow, "what happens to bad rows": Error "error", Skip "skip", Quarantine "quarantine");
 
 /// What a list of clicks holds, in a log with one row per result page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,34 +46,9 @@ pub enum ClickList {
     Positions,
 }
 
-impl ClickList {
-    pub(super) const ALL: [ClickList; 3] = [ClickList::Flags, ClickList::Docs, ClickList::Positions];
-}
+named!(ClickList, "what a list of clicks holds": Flags "flags", Docs "docs", Positions "positions");
 
-impl fmt::Display for ClickList {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ClickList::Flags => "flags",
-            ClickList::Docs => "docs",
-            ClickList::Positions => "positions",
-        })
-    }
-}
-
-impl FromStr for ClickList {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        find_named(&ClickList::ALL, text, "what a list of clicks holds")
-    }
-}
-
-option_value!(
-    OnBadRow: Kind::Choice(vec!["error", "skip", "quarantine"]),
-    ClickList: Kind::Choice(vec!["flags", "docs", "positions"]),
-    ClickWhen: Kind::Text,
-    Time: Kind::Text,
-);
+option_value!(ClickWhen: Kind::Text, Time: Kind::Text);
 
 options! {
     /// How to read a log.
