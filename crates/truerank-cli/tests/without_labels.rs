@@ -65,7 +65,10 @@ fn corrections_that_change_nothing_or_do_not_fit_are_refused() {
         "--estimator user-aware --prior mean",
         "--prior mean changes nothing without --clip or --shrink; add --shrink auto",
     );
-    refused("--prior model --shrink auto", "--prior model needs the features of the documents, but there are none; add --data");
+    refused(
+        "--prior model --shrink auto",
+        "--prior model needs the features of the documents, but there are none; add --data",
+    );
     refused("--prior mean --shrink auto --data data", "--data is for --prior model");
     refused(
         "--estimator ips-pbm --clip 0.1",

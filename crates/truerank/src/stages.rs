@@ -40,7 +40,7 @@ pub fn stages() -> Vec<Stage> {
 }
 
 /// What is given to a stage beside its options: messages name these like options.
-const INPUTS: [&str; 14] = [
+const INPUTS: [&str; 15] = [
     "to",
     "feature_names",
     "data",
@@ -55,6 +55,7 @@ const INPUTS: [&str; 14] = [
     "engine",
     "per_query",
     "against",
+    "clicks",
 ];
 
 /// Whether this is the name of an option, or of what is given beside options.
