@@ -347,13 +347,13 @@ fn wrong_values() {
             ),
             (
                 "relevance counts --propensities clicks.propensities.json --beta much -o OUT.parquet",
-                &["beta is 'much', but should be auto"],
+                &["--beta: it is 'much', but should be auto"],
             ),
             (
                 "relevance counts --propensities clicks.propensities.json --beta=-1 -o OUT.parquet",
-                &["beta is '-1', but should be auto, likelihood or a number from 0"],
+                &["--beta: it is '-1', but should be auto, likelihood or a number from 0"],
             ),
-            ("relevance counts --propensities clicks.propensities.json --beta NaN -o OUT.parquet", &["beta is 'NaN'"]),
+            ("relevance counts --propensities clicks.propensities.json --beta NaN -o OUT.parquet", &["it is 'NaN'"]),
             ("evaluate data/test.txt --ranker ranker.st --measure nDCG@0", &["--measure", "nDCG@0"]),
             (
                 "evaluate data/test.txt --ranker ranker.st --measure clicks",

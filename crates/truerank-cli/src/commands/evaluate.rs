@@ -63,6 +63,7 @@ pub struct Evaluate {
 
 impl Evaluate {
     pub fn run(self, progress: &Shown) -> Result<()> {
+        self.clicks.check()?;
         let ranker = LoadedRanker::load(&self.ranker)?;
         let other = self.against.as_deref().map(LoadedRanker::load).transpose()?;
         let data = read_file(&self.data, &self.reading, progress)?;

@@ -49,9 +49,7 @@ impl ClickArguments {
         scores: &[f32],
         other: Option<&[f32]>,
     ) -> Result<Option<ByClicks>> {
-        let (Some(clicks), Some(propensities)) = (&self.clicks, &self.propensities) else {
-            return Ok(self.refuse_options().map(|()| None)?);
-        };
+        let (Some(clicks), Some(propensities)) = (&self.clicks, &self.propensities) else { return Ok(None) };
         let counts = Counts::read(clicks)?;
         let leakage = check_leakage(self.train_counts.as_deref(), self.allow_shared_queries, &counts, clicks)?;
         let theta = Propensities::read(propensities)?;
@@ -64,10 +62,12 @@ impl ClickArguments {
     }
 
     /// Refuses options without clicks to judge by.
-    fn refuse_options(&self) -> truerank::Result<()> {
+    pub fn check(&self) -> truerank::Result<()> {
         match ClickJudge::fields().iter().find(|field| !self.judge.0.is_default(field.name)) {
-            Some(field) => Err(Error::option(field.name, "is for `clicks`, but there are none")),
-            None => Ok(()),
+            Some(field) if self.clicks.is_none() => {
+                Err(Error::option(field.name, "is for `clicks`, but there are none"))
+            }
+            _ => Ok(()),
         }
     }
 }

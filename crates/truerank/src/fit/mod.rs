@@ -34,7 +34,7 @@ use crate::{Error, Result};
 options! {
     /// The way from a log to a ranker.
     pub struct Fit {
-        /// How the held-out part is chosen: `query` (some queries), `page` (some result pages), or `time` (what happened last).
+        /// How the held-out part is chosen: query (some queries), page (some result pages), or time (what happened last).
         split: Option<SplitBy> = None, usual("query with features, else page"), value("BY"), heading("Judging");
         /// The share of queries, of pages, or of the log's end, that is held out.
         held_out: f64 = 0.2, between(0.0, 1.0), value("SHARE"), heading("Judging");

@@ -23,18 +23,17 @@ options! {
     /// ```
     #[derive(Copy, PartialEq)]
     pub struct EstimationChoice {
-        /// Estimator, taken as it is.
+        /// Estimator, taken as it is; all is each of them, where weights are written.
         estimator: Option<Estimators> = None, usual("user-aware-smoothed, shrunk toward a prior"), heading("Relevance");
-        /// Strength of smoothing: `auto` (least estimated error), `likelihood`, or a number.
+        /// Strength of smoothing: auto (least estimated error), likelihood, or a number.
         beta: Smoothing = Smoothing::LeastError, value("RULE"), heading("Relevance");
-        /// What clicks correct: `none` (0), `mean` (of the log), `position` (mean of documents shown there), or `model`
-        /// (predicted from features).
+        /// What clicks correct: none (0), mean (of the log), position (mean of documents shown there), or model (predicted from
+        /// features).
         prior: Option<PriorKind> = None, usual("model with features, else position; none for a named estimator"),
             value("PRIOR"), heading("Relevance");
         /// Raise exposures below this share of the document's impressions to it.
         clip: Option<f64> = None, value("SHARE"), heading("Relevance");
-        /// Pull weights toward the prior, as if it had been examined so often: `auto` (least estimated error), `none` or a
-        /// number.
+        /// Pull weights toward the prior, as if it had been examined so often: auto (least estimated error), none or a number.
         shrink: Option<Shrink> = None, usual("auto; none for a named estimator"), value("RULE"), heading("Relevance");
     }
 }
