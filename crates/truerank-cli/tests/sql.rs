@@ -14,7 +14,7 @@ fn the_statements_are_printed() {
 #[test]
 fn unknown_dialects_and_fields_are_refused() {
     let sandbox = Sandbox::new();
-    assert!(sandbox.fail("sql --dialect oracle").contains("known are spark, duckdb, bigquery"));
+    assert!(sandbox.fail("sql --dialect oracle").contains("[possible values: spark, duckdb, bigquery]"));
     assert!(sandbox.fail("sql --column who=x").contains("a log has no field 'who'"));
 }
 

@@ -2,12 +2,12 @@
 
 use truerank::counts::{CountOptions, Counts, count_log};
 use truerank::data::{Dataset, DatasetBuilder, Generator, Preset};
-use truerank::experiment::production_ranker;
 use truerank::ids::Ids;
 use truerank::progress::Silent;
 use truerank::propensity::{
     ClusterCount, EmUsers, Propensities, RegressionEm, RelevanceForm, UserGroups, UserPbm, adjusted_rand_index,
 };
+use truerank::ranker::production_ranker;
 use truerank::simulate::{ShownLists, Simulation};
 
 /// Training queries and the lists of a ranker that learned from a few of them.
@@ -122,7 +122,7 @@ fn without_features(queries: usize, seed: u64) -> Dataset {
 
 fn shuffled_counts(data: &Dataset, sessions: u64, shuffled: f64, seed: u64) -> (Counts, Propensities) {
     let lists = [ShownLists::top(data, &vec![0.0; data.len()], 6).unwrap()];
-    let simulation = Simulation::new().etas(vec![1.2, 0.4]).sessions(sessions).shuffled(shuffled).seed(seed);
+    let simulation = Simulation::new().etas(vec![1.2, 0.4]).sessions(sessions).shuffle(shuffled).seed(seed);
     let simulator = simulation.prepare(data, &lists).unwrap();
     let (counts, _) = count_log(&simulator.log(), &CountOptions::new()).unwrap();
     (counts, simulator.propensities())

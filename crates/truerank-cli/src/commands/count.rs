@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
-use truerank::counts::{CountOptions, LogSummary, Totals, is_counts_file};
+use anyhow::Result;
+use truerank::counts::{CountOptions, is_counts_file};
 use truerank::files::check_folder;
 use truerank::spark::SparkCount;
 
-use super::log_arguments::LogArguments;
+use super::log_arguments::{LogArguments, tell};
 use super::memory::MemoryArguments;
+use crate::options::Typed;
 use crate::output::{Table, print, print_json, thousands};
 use crate::progress::Shown;
 
@@ -36,9 +37,8 @@ pub struct Count {
     #[command(flatten)]
     log: LogArguments,
 
-    /// Also count which clicks occur together; the PRS loss needs it
-    #[arg(long)]
-    patterns: bool,
+    #[command(flatten)]
+    what: Typed<CountOptions>,
 
     /// Count on an Apache Spark cluster that sees the log and the output under the same paths: the address of its Spark
     /// Connect server [default: count here]
@@ -59,16 +59,17 @@ pub struct Count {
 
 impl Count {
     pub fn run(mut self, progress: &Shown) -> Result<()> {
-        self.log.keep_bad_rows_in(&self.output);
-        self.log.options()?;
+        self.log.reading.0.keep_bad_rows_in(&self.output);
+        let log = self.log.source()?;
         check_folder(&self.output, is_counts_file)?;
         let (counted, summary) = match &self.engine {
-            Some(url) => self.count_on(url, progress)?,
+            Some(url) => SparkCount::new(url).patterns(self.what.0.patterns).count(&log, &self.output, progress)?,
             None => {
                 let room = self.memory.room_beside(&self.output);
-                self.log.count_into(&self.output, &CountOptions::new().patterns(self.patterns).room(room), progress)?
+                log.count_into(&self.output, &self.what.0.room(Some(room)), progress)?
             }
         };
+        tell(&summary, progress);
         progress.finish();
         if self.json {
             return print_json(&summary.to_json(&counted));
@@ -78,16 +79,5 @@ impl Count {
         let mut table = Table::default();
         totals.for_each(|(name, value)| table.row([name.to_string(), thousands(value)]));
         print(&format!("{}wrote {}\n", table.render(), self.output.display()))
-    }
-
-    /// Counts on a cluster, and says what should be known of the log.
-    fn count_on(&self, url: &str, progress: &Shown) -> Result<(Totals, LogSummary)> {
-        if self.log.is_ubi() {
-            bail!("--ubi-queries is not for --engine: OpenSearch's dumps are joined here; count without it");
-        }
-        let count = SparkCount::new(url).patterns(self.patterns);
-        let (totals, summary) = count.count(&self.log.logs, &self.log.options()?, &self.output, progress)?;
-        summary.remarks().iter().for_each(|remark| progress.say(remark));
-        Ok((totals, summary))
     }
 }

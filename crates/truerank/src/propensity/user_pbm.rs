@@ -4,7 +4,7 @@ use rand::seq::SliceRandom;
 
 use super::em::{BATCH, Learner, Matched, Weighted, sigmoid};
 use super::observations::observe;
-use super::{Details, Evidence, Fit, Propensities, SCALE, average, largest, rescale};
+use super::{Details, Evidence, Fit, Joined, Propensities, SCALE, average, largest, rescale};
 use crate::counts::CountsView;
 use crate::data::Dataset;
 use crate::network::{Architecture, Optimizer, OptimizerState};
@@ -62,7 +62,7 @@ impl UserPbm {
         }
         let users = counts.users().len();
         let groups = if self.per_user { (0..users as u32).collect() } else { vec![0; users] };
-        let matched = Matched::new(counts, data)?;
+        let matched = Matched::new(&Joined::new(counts, Some(data)))?;
         let observations = observe(counts, &groups, matched.keep.as_deref())?;
         let weighted = Weighted::new(observations.as_ref())?;
         let mut model = Model::new(self, data, &matched.rows, observations.slot_count())?;

@@ -65,7 +65,7 @@ impl BatchLog {
         let names: Vec<_> = source.schema().fields().iter().map(|field| field.name().clone()).collect();
         let layout = Layout::find(path, &names, options)?;
         types::check_types(path, source.schema(), &layout)?;
-        let (stops, places) = (!options.skips(), options.places);
+        let (stops, places) = (!options.skips(), options.more.places);
         let mut log = BatchLog { path: path.to_path_buf(), source, layout, stops, places };
         log.find_lists(options, &names, notes)?;
         log.layout.check(path, &names, options)?;

@@ -6,15 +6,12 @@ use super::second_opinion::SecondOpinion;
 use super::squarem::Squarem;
 use super::{EmUsers, RegressionEm, RelevanceForm, RelevancePrior};
 use crate::counts::CountsView;
-use crate::data::{Dataset, RowFinder, nothing_matches};
+use crate::data::Dataset;
 use crate::progress::{Progress, Silent};
 use crate::propensity::bootstrap::{check_resamples, standard_errors};
 use crate::propensity::observations::{Observed, observe};
 use crate::propensity::users::HeldOut;
-use crate::propensity::{
-    Details, Evidence, Fit, Groups, Identifiability, Links, Propensities, SCALE, UserClusters, average, largest,
-    rescale,
-};
+use crate::propensity::{Details, Evidence, Fit, Joined, Propensities, SCALE, UserClusters, average, largest, rescale};
 use crate::{Error, Result};
 
 /// What Regression-EM found.
@@ -40,19 +37,25 @@ impl RegressionEm {
         data: Option<&Dataset>,
         progress: &dyn Progress,
     ) -> Result<EmEstimate> {
+        self.estimate_of(&Joined::new(counts, data), progress)
+    }
+
+    /// The same of a log that may have been joined with its features before.
+    pub fn estimate_of(&self, log: &Joined<'_>, progress: &dyn Progress) -> Result<EmEstimate> {
+        let counts = log.counts;
         self.check()?;
-        let (users, relevance) = (self.users_among(counts.users().len())?, self.relevance_with(data));
+        let (users, relevance) = (self.users_among(counts.users().len())?, self.relevance_with(log.data));
         if counts.totals().clicks == 0 {
             return Err(Error::parameter("the log has no clicks, so nothing can be said about examination"));
         }
-        let data = data_for(&relevance, data)?;
+        let data = data_for(&relevance, log.data)?;
         let group_of_user: Vec<u32> = match users {
             EmUsers::Together => vec![0; counts.users().len()],
             _ => (0..counts.users().len() as u32).collect(),
         };
         // First, as documents that are not in the data set compare nothing either.
-        let mut fitting = Fitting::new(self, (users, relevance), counts, data, &group_of_user, progress)?;
-        let mut notes = fitting.identify()?;
+        let mut fitting = Fitting::new(self, (users, relevance), log, data, &group_of_user, progress)?;
+        let mut notes = fitting.identify(log)?;
         notes.extend(fitting.unmatched.take());
         let found = match &fitting.users {
             EmUsers::Together | EmUsers::Each => fitting.each()?,
@@ -137,12 +140,13 @@ impl<'a> Fitting<'a> {
     fn new(
         em: &'a RegressionEm,
         (users, relevance): (EmUsers, RelevanceForm),
-        counts: &'a dyn CountsView,
+        log: &Joined<'a>,
         data: Option<&'a Dataset>,
         group_of_user: &[u32],
         progress: &'a dyn Progress,
     ) -> Result<Self> {
-        let matched = data.map(|data| Matched::new(counts, data)).transpose()?.unwrap_or_default();
+        let counts = log.counts;
+        let matched = data.map(|_| Matched::new(log)).transpose()?.unwrap_or_default();
         Ok(Fitting {
             em,
             counts,
@@ -162,13 +166,12 @@ impl<'a> Fitting<'a> {
     }
 
     /// Says what cannot be compared; an error if nothing can, or not everything and that was asked for.
-    fn identify(&self) -> Result<Vec<String>> {
-        let groups = match self.users {
-            EmUsers::Together => Groups::Population,
-            _ => Groups::Users,
+    fn identify(&self, log: &Joined<'_>) -> Result<Vec<String>> {
+        let by_features = self.data.is_some();
+        let graph = match self.users {
+            EmUsers::Together => log.comparable_positions(by_features)?,
+            _ => log.comparable_users(by_features)?,
         };
-        let links = self.data.map_or(Links::Documents, |data| Links::Features { data, regression: true });
-        let graph = Identifiability::of_counts(self.counts, groups, links)?;
         let mut notes = graph.explain(self.counts);
         if graph.nothing_connects_positions() || (self.em.strict && !graph.is_connected()) {
             return Err(Error::parameter(format!(
@@ -325,13 +328,9 @@ pub(in crate::propensity) struct Matched {
 
 impl Matched {
     /// It is an error if none is.
-    pub fn new(counts: &dyn CountsView, data: &Dataset) -> Result<Self> {
-        let docs = counts.shown_docs()?;
-        let found = RowFinder::new(data, counts.queries(), counts.docs()).find_pairs(&docs);
+    pub fn new(log: &Joined<'_>) -> Result<Self> {
+        let found = log.require_rows()?;
         let rows: Vec<u32> = found.iter().copied().flatten().collect();
-        if rows.is_empty() {
-            return Err(nothing_matches(data, counts.queries(), "document of the log", "log's"));
-        }
         let keep = (rows.len() < found.len()).then(|| found.iter().map(Option::is_some).collect());
         Ok(Matched { keep, rows })
     }

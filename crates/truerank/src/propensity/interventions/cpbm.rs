@@ -533,7 +533,7 @@ mod tests {
     fn shuffled_sessions_tell_clusters_apart() {
         let data = worlds::data(60, 10);
         let lists = worlds::loggers(&data, 1, 10);
-        let (counts, truth) = worlds::sessions(Simulation::new().sessions(200_000).shuffled(0.5), &data, &lists);
+        let (counts, truth) = worlds::sessions(Simulation::new().sessions(200_000).shuffle(0.5), &data, &lists);
         let found = Cpbm::new().contexts(etas_as_features()).estimate(&counts, &Silent).unwrap();
         let errors = [worlds::user_error(&found, &truth, &counts), worlds::population_error(&found, &truth)];
         assert!(errors[0] < 0.1 && errors[1] < 0.05, "{errors:?}");

@@ -484,7 +484,7 @@ mod tests {
     fn shuffled_sessions_give_the_truth_with_intervals() {
         let data = worlds::data(100, 6);
         let lists = worlds::loggers(&data, 1, 6);
-        let settings = Simulation::new().etas(vec![1.0]).sessions(60_000).shuffled(0.5);
+        let settings = Simulation::new().etas(vec![1.0]).sessions(60_000).shuffle(0.5);
         let (counts, truth) = worlds::sessions(settings, &data, &lists);
         for weighting in [Weighting::Documents, Weighting::Overlap] {
             let found = InterventionHarvesting::new().weighting(weighting).estimate(&counts).unwrap();

@@ -307,7 +307,7 @@ mod tests {
     fn swapped_sessions_give_the_truth_overall_and_per_user() {
         let data = worlds::data(200, 10);
         let lists = worlds::loggers(&data, 1, 10);
-        let (counts, truth) = worlds::cells(Simulation::new().sessions(4_000_000).swapped(0.5), &data, &lists);
+        let (counts, truth) = worlds::cells(Simulation::new().sessions(4_000_000).swap(0.5), &data, &lists);
         let overall = SwapExperiment::new().resamples(0).estimate(&counts).unwrap();
         let of_users = SwapExperiment::new().per_user(true).resamples(0).estimate(&counts).unwrap();
         let errors = [
@@ -324,7 +324,7 @@ mod tests {
         let lists = worlds::loggers(&data, 1, 6);
         let (mut covered, mut all) = (0, 0);
         for seed in 0..30 {
-            let settings = Simulation::new().etas(vec![1.0]).sessions(40_000).swapped(0.5).seed(seed);
+            let settings = Simulation::new().etas(vec![1.0]).sessions(40_000).swap(0.5).seed(seed);
             let (counts, truth) = worlds::cells(settings, &data, &lists);
             let found = SwapExperiment::new().resamples(60).seed(seed).estimate(&counts).unwrap();
             let errors = &found.details.population.standard_errors;
@@ -369,7 +369,7 @@ mod tests {
     fn threads_do_not_matter() {
         let data = worlds::data(60, 6);
         let lists = worlds::loggers(&data, 1, 6);
-        let (counts, _) = worlds::cells(Simulation::new().sessions(50_000).swapped(0.5), &data, &lists);
+        let (counts, _) = worlds::cells(Simulation::new().sessions(50_000).swap(0.5), &data, &lists);
         let run = || SwapExperiment::new().per_user(true).resamples(20).estimate(&counts).unwrap();
         assert_eq!(worlds::on_threads(1, run), worlds::on_threads(2, run));
     }
