@@ -87,7 +87,7 @@ impl Checked<'_> {
 
     /// What reading a file here says of it, where that is an error.
     pub fn first_bad_row(&self, file: &Path) -> Option<Error> {
-        for_each_rows(&[file.clone().into()], self.options, &Silent, |_| Ok(())).err()
+        for_each_rows(&[file.to_path_buf().into()], self.options, &Silent, |_| Ok(())).err()
     }
 
     /// The row with its place, found by reading the files that have rows of the page.
