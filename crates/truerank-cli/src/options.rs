@@ -68,9 +68,9 @@ fn kebab(name: &str) -> String {
     name.replace('_', "-")
 }
 
-/// Flags that are off by default are said without a value.
+/// Flags that are not on by default are said without a value.
 fn is_switch(field: &Field) -> bool {
-    field.kind == Kind::Flag && field.default == ["false"]
+    field.kind == Kind::Flag && field.default != ["true"]
 }
 
 fn texts(field: &Field, matches: &ArgMatches) -> Vec<String> {
@@ -97,7 +97,7 @@ fn argument(field: &Field) -> Arg {
         return argument.action(ArgAction::SetTrue);
     }
     let argument = match field.is_list {
-        true if field.kind == Kind::Mapping => argument.action(ArgAction::Append),
+        true if field.has_commas || field.kind == Kind::Mapping => argument.action(ArgAction::Append),
         true => argument.action(ArgAction::Append).value_delimiter(','),
         false => argument.action(ArgAction::Set).allow_negative_numbers(true),
     };

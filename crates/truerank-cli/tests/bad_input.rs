@@ -340,20 +340,20 @@ fn wrong_values() {
     check(
         &sandbox,
         &[
-            ("generate --preset huge -o OUT-data", &["--preset", "'huge' is not a preset; known are tiny, small"]),
+            ("generate --preset huge -o OUT-data", &["--preset", "'huge'", "tiny, small"]),
             (
                 "relevance counts --propensities clicks.propensities.json --estimator best -o OUT.parquet",
                 &["best", "user-aware"],
             ),
             (
                 "relevance counts --propensities clicks.propensities.json --beta much -o OUT.parquet",
-                &["beta is 'much', but should be auto"],
+                &["--beta: it is 'much', but should be auto"],
             ),
             (
                 "relevance counts --propensities clicks.propensities.json --beta=-1 -o OUT.parquet",
-                &["beta is '-1', but should be auto, likelihood or a number from 0"],
+                &["--beta: it is '-1', but should be auto, likelihood or a number from 0"],
             ),
-            ("relevance counts --propensities clicks.propensities.json --beta NaN -o OUT.parquet", &["beta is 'NaN'"]),
+            ("relevance counts --propensities clicks.propensities.json --beta NaN -o OUT.parquet", &["it is 'NaN'"]),
             ("evaluate data/test.txt --ranker ranker.st --measure nDCG@0", &["--measure", "nDCG@0"]),
             (
                 "evaluate data/test.txt --ranker ranker.st --measure clicks",
@@ -383,11 +383,14 @@ fn wrong_values() {
             ("train data --cost 9 -o OUT.st", &["share and cost are for svm-rank, but the model is mlp"]),
             ("train data --model svm-rank --share 0 -o OUT.st", &["share", "0"]),
             ("train data --model svm-rank --cost 0 -o OUT.st", &["the cost C should be positive and finite, but is 0"]),
-            ("simulate data --sessions 0 -o OUT.csv", &["sessions", "at least 1, but is 0"]),
+            ("simulate data --sessions 0 -o OUT.csv", &["--sessions is 0, but should be at least 1"]),
             ("simulate data --sessions many -o OUT.csv", &["--sessions", "many"]),
-            ("simulate data --users 7 -o OUT.csv", &["--users is 7, but the paper has 5, 10 or 20; pass --etas"]),
-            ("simulate data --swap 1.5 -o OUT.csv", &["between 0 and 1, but is 1.5"]),
-            ("simulate data --click-noise 2 -o OUT.csv", &["between 0 and 1, but is 2"]),
+            (
+                "simulate data --users 7 -o OUT.csv",
+                &["--users is 7, but the paper has 5, 10 or 20; give --etas instead"],
+            ),
+            ("simulate data --swap 1.5 -o OUT.csv", &["--swap is 1.5, but should be from 0 to 1"]),
+            ("simulate data --click-noise 2 -o OUT.csv", &["--click-noise is 2, but should be from 0 to 1"]),
             ("simulate data --length 0 -o OUT.csv", &["length", "0"]),
             ("simulate data --etas 1,x -o OUT.csv", &["--etas", "x"]),
             ("simulate data --production-share 0 -o OUT.csv", &["share", "0"]),
@@ -396,7 +399,7 @@ fn wrong_values() {
             ("count clicks.csv --threads 0 -o OUT-counts", &["--threads", "0 is not in 1.."]),
             ("convert data/test.txt --max-grade 300 -o OUT.parquet", &["--max-grade", "300"]),
             ("demo --model tree", &["tree"]),
-            ("demo --preset tiny --sessions 0", &["sessions", "at least 1, but is 0"]),
+            ("demo --preset tiny --sessions 0", &["--sessions is 0, but should be at least 1"]),
             ("demo --seeds 0", &["--seeds"]),
         ],
     );

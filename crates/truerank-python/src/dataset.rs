@@ -9,7 +9,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use truerank::data::{
-    self, Dataset, DatasetBuilder, Generator, Preset, ReadOptions, Splits, read_dataset, read_splits, write_dataset,
+    self, Dataset, DatasetBuilder, Generation, ReadOptions, Splits, read_dataset, read_splits, write_dataset,
 };
 use truerank::ids::{IdIndex, Ids};
 
@@ -17,7 +17,7 @@ use crate::arrays::{features_from_python, features_to_numpy, floats_from_python}
 use crate::error::{to_python, value_error};
 use crate::html;
 use crate::ids::{ids_from_python, ids_to_numpy};
-use crate::options::options_of;
+use crate::options::{options_of, with};
 use crate::run::{run, run_quiet};
 
 /// Documents of queries: a matrix of features, and grades where people gave them.
@@ -412,24 +412,15 @@ pub fn read_splits_folder(py: Python<'_>, folder: PathBuf, options: Option<&Boun
 /// >>> data
 /// <Splits: 200 queries to train, 50 queries to validate, 100 queries to test, 20 features>
 #[pyfunction]
-#[pyo3(signature = (preset="small", *, seed=None, queries=None, features=None, progress=None))]
+#[pyo3(signature = (preset=None, /, *, progress=None, **options))]
 pub fn generate(
     py: Python<'_>,
-    preset: &str,
-    seed: Option<u64>,
-    queries: Option<(usize, usize, usize)>,
-    features: Option<usize>,
+    preset: Option<&str>,
     progress: Option<&Bound<'_, PyAny>>,
+    options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PySplits> {
-    let mut generator = Generator::preset(preset.parse::<Preset>().map_err(to_python)?);
-    if let Some(seed) = seed {
-        generator = generator.seed(seed);
-    }
-    if let Some((train, validation, test)) = queries {
-        generator = generator.queries(train, validation, test);
-    }
-    if let Some(count) = features {
-        generator = generator.features(count);
-    }
+    let preset = preset.map(str::parse).transpose().map_err(to_python)?;
+    let generation = with(options_of::<Generation>(options)?, preset, Generation::preset);
+    let generator = generation.generator().map_err(to_python)?;
     PySplits::new(py, run(py, progress, |progress| generator.generate_with(progress))?)
 }

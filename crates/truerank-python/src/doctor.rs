@@ -17,7 +17,7 @@ use crate::dataset::{PyDataset, PySplits};
 use crate::html;
 use crate::json::json_to_python;
 use crate::log::{log_source, take_reading};
-use crate::options::{Keywords, with};
+use crate::options::Keywords;
 use crate::run::{run, run_quiet};
 
 /// What a log is fit for, and why.
@@ -131,15 +131,12 @@ pub fn documents(data: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Arc<Dataset
 /// True
 #[pyfunction]
 #[pyo3(signature = (
-    log, data=None, *, permutations=None, level=None, seed=None, progress=None, **options
+    log, data=None, *, progress=None, **options
 ))]
 #[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn doctor<'py>(
     log: &Bound<'py, PyAny>,
     data: Option<&Bound<'py, PyAny>>,
-    permutations: Option<usize>,
-    level: Option<f64>,
-    seed: Option<u64>,
     progress: Option<&Bound<'py, PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<PyDiagnosis> {
@@ -147,11 +144,9 @@ pub fn doctor<'py>(
     let mut keywords = Keywords::new(options)?;
     let reading = take_reading(&mut keywords)?;
     let room = keywords.take::<RoomOptions>()?.room(None);
+    let examiner: Doctor = keywords.take()?;
     keywords.finish()?;
     let log = log_source(log, reading)?;
-    let examiner = with(Doctor::new(), permutations, Doctor::permutations);
-    let examiner = with(examiner, level, Doctor::level);
-    let examiner = with(examiner, seed, Doctor::seed);
     let documents = documents(data)?;
     let what = CountOptions::new().room(Some(room));
     let (found, summary) = run(py, progress, |progress| {

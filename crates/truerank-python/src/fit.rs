@@ -6,10 +6,8 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use truerank::counts::SplitBy;
 use truerank::data::Splits;
-use truerank::fit::{Fit, FitData, FitFolder, FitLog, FitOutcome, RankerForm};
-use truerank::propensity::RelevanceForm;
+use truerank::fit::{Fit, FitData, FitFolder, FitLog, FitOutcome};
 
 use crate::counts::warn;
 use crate::dataset::{PyDataset, PySplits};
@@ -18,10 +16,10 @@ use crate::error::to_python;
 use crate::html;
 use crate::json::json_to_python;
 use crate::log::{log_source, take_reading};
-use crate::options::{Keywords, parsed, with};
+use crate::options::{Keywords, with};
 use crate::propensity::PyPropensities;
 use crate::ranker::PyTrainedRanker;
-use crate::relevance::{PyRelevance, estimation_choice};
+use crate::relevance::PyRelevance;
 use crate::run::{run, run_quiet};
 
 /// All that was learned from a log, and how good it is.
@@ -106,53 +104,33 @@ impl PyFitOutcome {
 /// True
 #[pyfunction]
 #[pyo3(signature = (
-    log, data=None, output=None, *, split=None, held_out=None, propensities=None, relevance=None, estimator=None,
-    beta=None, prior=None, clip=None, shrink=None, model=None, steps=None, standardise=None, max_grade=None, seed=None,
-    progress=None, **options
+    log, data=None, output=None, *, propensities=None, max_grade=None, progress=None, **options
 ))]
 #[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn fit<'py>(
     log: &Bound<'py, PyAny>,
     data: Option<&Bound<'py, PyAny>>,
     output: Option<PathBuf>,
-    split: Option<&Bound<'py, PyAny>>,
-    held_out: Option<f64>,
     propensities: Option<&Bound<'py, PyAny>>,
-    relevance: Option<&Bound<'py, PyAny>>,
-    estimator: Option<&Bound<'py, PyAny>>,
-    beta: Option<&Bound<'py, PyAny>>,
-    prior: Option<&Bound<'py, PyAny>>,
-    clip: Option<f64>,
-    shrink: Option<&Bound<'py, PyAny>>,
-    model: Option<&Bound<'py, PyAny>>,
-    steps: Option<usize>,
-    standardise: Option<bool>,
     max_grade: Option<u8>,
-    seed: Option<u64>,
     progress: Option<&Bound<'py, PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<PyFitOutcome> {
     let py = log.py();
     let mut keywords = Keywords::new(options)?;
     let reading = take_reading(&mut keywords)?;
-    keywords.finish()?;
-    let log = log_source(log, reading)?;
-    let split = parsed(split)?.unwrap_or(SplitBy::usual(data.is_some()));
-    let (share, split_seed) = (held_out.unwrap_or(FitLog::HELD_OUT), seed.unwrap_or(Fit::SEED));
-    log.check_split(split, share).map_err(to_python)?;
     let theta = propensities.map(PyPropensities::of).transpose()?;
-    let way = with(Fit::new(), theta.map(Arc::unwrap_or_clone), Fit::propensities);
-    let way = with(way, parsed::<RelevanceForm>(relevance)?, Fit::relevance_form);
-    let way = way.weights(estimation_choice(estimator, beta, prior, clip, shrink)?);
-    let way = with(way, parsed::<RankerForm>(model)?, Fit::model);
-    let way = with(way, steps, Fit::steps);
-    let way = with(way, standardise, Fit::standardise);
+    let way = keywords.take::<Fit>()?.propensities(theta.map(Arc::unwrap_or_clone));
+    keywords.finish()?;
     let way = with(way, max_grade, Fit::max_grade);
-    let way = with(way, seed, Fit::seed);
+    way.check(data.is_some()).map_err(to_python)?;
+    let log = log_source(log, reading)?;
+    let split = way.split_for(data.is_some());
+    log.check_split(split, way.held_out).map_err(to_python)?;
     let data = data.map(fit_data).transpose()?;
     let (found, summary) = run(py, progress, |progress| {
         let folder = output.as_deref().map(FitFolder::create).transpose()?;
-        let parts = log.split(split, share, split_seed, progress)?;
+        let parts = log.split(split, way.held_out, way.seed, progress)?;
         let summary = parts.summary.clone();
         let parts = FitLog::from(parts);
         let outcome = way.run(&parts, data.as_ref(), progress)?;

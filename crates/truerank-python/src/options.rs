@@ -74,6 +74,9 @@ pub fn options_of<T: Options>(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<
 
 /// A value as texts: of a list or tuple one for each element, of a dict `key=value`.
 fn texts(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    if let Some(numpy) = value.getattr_opt("tolist")? {
+        return texts(&numpy.call0()?);
+    }
     if let Ok(list) = value.cast::<PyList>() {
         return list.iter().map(|value| text(&value)).collect();
     }

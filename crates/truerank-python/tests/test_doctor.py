@@ -78,7 +78,7 @@ def test_what_cannot_be_told(data, log):
 
 
 def test_refusals(log):
-    with pytest.raises(ValueError, match="permutations should be at least 1"):
+    with pytest.raises(ValueError, match="permutations is 0, but should be at least 1"):
         truerank.doctor(log, permutations=0)
     with pytest.raises(TypeError, match="data should be a Dataset or Splits"):
         truerank.doctor(log, data=[1, 2])

@@ -33,7 +33,7 @@ fn read_log(path: &Path) -> truerank::Result<String> {
 fn artefacts(folder: &Path) -> truerank::Result<Vec<(PathBuf, Read)>> {
     let Splits { train, .. } = Generator::preset(Preset::Tiny).queries(20, 1, 1).generate()?;
     let scores: Vec<f32> = (0..train.len()).map(|row| (row % 7) as f32).collect();
-    let simulation = Simulation::new().sessions(3000).shuffled(0.5);
+    let simulation = Simulation::new().sessions(3000).shuffle(0.5);
     let lists = [ShownLists::top(&train, &scores, 10)?];
     let simulator = simulation.prepare(&train, &lists)?;
     let log = simulator.log();

@@ -103,7 +103,7 @@ fn estimating_examination_stops() {
         let em = em.clone().users(users);
         stops("EM", |progress| em.estimate(world.counts(), Some(&data.train), progress));
     }
-    stops("dual learning", |progress| Dla::new().steps(20).fit(&data.train, world.counts(), None, progress));
+    stops("dual learning", |progress| Dla::new().iterations(20).fit(&data.train, world.counts(), None, progress));
     stops("doctor", |progress| Doctor::new().examine(world.counts(), None, Some(&data.train), progress));
 }
 

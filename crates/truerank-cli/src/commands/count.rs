@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 use truerank::counts::{CountOptions, is_counts_file};
 use truerank::files::check_folder;
+use truerank::spark::SparkCount;
 
-use super::engine;
 use super::log_arguments::{LogArguments, tell};
 use super::memory::MemoryArguments;
 use crate::options::Typed;
@@ -63,7 +63,7 @@ impl Count {
         let log = self.log.source()?;
         check_folder(&self.output, is_counts_file)?;
         let (counted, summary) = match &self.engine {
-            Some(url) => engine::count(url, &log, self.what.0.patterns, &self.output, progress)?,
+            Some(url) => SparkCount::new(url).patterns(self.what.0.patterns).count(&log, &self.output, progress)?,
             None => {
                 let room = self.memory.room_beside(&self.output);
                 log.count_into(&self.output, &self.what.0.room(Some(room)), progress)?

@@ -11,6 +11,7 @@ use truerank::report::Verdict;
 use super::features::FeatureArguments;
 use super::log_arguments::{LogArguments, tell};
 use super::memory::MemoryArguments;
+use crate::options::Typed;
 use crate::output::{print, print_json};
 use crate::progress::Shown;
 
@@ -45,17 +46,8 @@ pub struct Doctor {
     #[command(flatten)]
     features: FeatureArguments,
 
-    /// Relabelings of each permutation test, at most
-    #[arg(long, default_value_t = 999, value_name = "N")]
-    permutations: usize,
-
-    /// The p-value below which a difference counts as found
-    #[arg(long, default_value_t = 0.01, value_name = "P")]
-    level: f64,
-
-    /// Seed of the permutations
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    #[command(flatten)]
+    examiner: Typed<Examiner>,
 
     #[command(flatten)]
     memory: MemoryArguments,
@@ -76,8 +68,7 @@ impl Doctor {
         let room = self.memory.room(self.output.as_deref());
         let (counts, summary) = log.view(&CountOptions::new().room(Some(room)), Need::Estimation, progress)?;
         tell(&summary, progress);
-        let examiner = Examiner::new().permutations(self.permutations).level(self.level).seed(self.seed);
-        let diagnosis = examiner.examine(counts.as_ref(), summary.pages.as_ref(), data.as_ref(), progress)?;
+        let diagnosis = self.examiner.0.examine(counts.as_ref(), summary.pages.as_ref(), data.as_ref(), progress)?;
         let report = diagnosis.report(&log.title());
         if let Some(folder) = &self.output {
             report.write(folder)?;

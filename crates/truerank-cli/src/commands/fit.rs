@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use truerank::counts::{LogSource, SplitBy};
-use truerank::fit::{Fit as Way, FitData, FitFolder, FitLog, RankerForm};
-use truerank::propensity::{Propensities, RelevanceForm};
-use truerank::relevance::{EstimationChoice, Estimator, PriorKind, Shrink, Smoothing};
+use truerank::counts::LogSource;
+use truerank::fit::{Fit as Way, FitData, FitFolder, FitLog};
+use truerank::propensity::Propensities;
 
 use super::common::{read_file, read_folder};
 use super::features::FeatureArguments;
 use super::log_arguments::{LogArguments, tell};
+use crate::options::Typed;
 use crate::output::{print, print_json};
 use crate::progress::Shown;
 
@@ -46,62 +46,12 @@ pub struct Fit {
     #[command(flatten)]
     features: FeatureArguments,
 
-    /// How the held-out part is chosen: `query` (some queries), `page` (some result pages), or `time` (what happened last)
-    /// [default: query with features, else page]
-    #[arg(long, value_name = "BY", help_heading = "Judging")]
-    split: Option<SplitBy>,
-
-    /// The share of queries, of pages, or of the log's end, that is held out
-    #[arg(long, default_value_t = FitLog::HELD_OUT, value_name = "SHARE", help_heading = "Judging")]
-    held_out: f64,
-
     /// Examination probabilities that are known already
     #[arg(long, value_name = "FILE", help_heading = "Examination")]
     propensities: Option<PathBuf>,
 
-    /// What gives relevance while examination is estimated: linear, mlp, mlp:SIZE,… or table [default: linear with
-    /// features, else table]
-    #[arg(long, value_name = "FORM", conflicts_with = "propensities", help_heading = "Examination")]
-    relevance: Option<RelevanceForm>,
-
-    /// Estimator, taken as it is: naive, ips-pbm, straightforward, user-aware or user-aware-smoothed [default:
-    /// user-aware-smoothed, shrunk toward a prior]
-    #[arg(long, help_heading = "Relevance")]
-    estimator: Option<Estimator>,
-
-    /// Strength of smoothing: `auto` (least estimated error), `likelihood`, or a number
-    #[arg(long, default_value = "auto", value_name = "RULE", help_heading = "Relevance")]
-    beta: Smoothing,
-
-    /// What clicks correct: `none` (0), `mean` (of the log), `position` (mean of documents shown there), or `model` (from
-    /// features) [default: model with features, else position; none for a named estimator]
-    #[arg(long, value_name = "PRIOR", help_heading = "Relevance")]
-    prior: Option<PriorKind>,
-
-    /// Raise exposures below this share of the document's impressions to it
-    #[arg(long, value_name = "SHARE", help_heading = "Relevance")]
-    clip: Option<f64>,
-
-    /// Pull weights toward the prior: `auto` (least estimated error), `none` or a number [default: auto; none for a named
-    /// estimator]
-    #[arg(long, value_name = "RULE", help_heading = "Relevance")]
-    shrink: Option<Shrink>,
-
-    /// linear-raw, linear, mlp or mlp:SIZE,SIZE,… [default: the best of the first three on held-out training queries]
-    #[arg(long, help_heading = "Ranker")]
-    model: Option<RankerForm>,
-
-    /// Training steps at most; how many are best is found out [default: 1000, or 200 for linear]
-    #[arg(long, help_heading = "Ranker")]
-    steps: Option<usize>,
-
-    /// Bring a network's features to one scale first: true or false
-    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, help_heading = "Ranker")]
-    standardise: bool,
-
-    /// Seed of everything that has chance in it
-    #[arg(long, default_value_t = Way::SEED)]
-    seed: u64,
+    #[command(flatten)]
+    options: Typed<Way>,
 
     /// Print the outcome as JSON
     #[arg(long)]
@@ -120,7 +70,7 @@ impl Fit {
         self.log.reading.0.keep_bad_rows_in(folder.path());
         let log = self.log.source()?;
         let data = self.data(&log, progress)?;
-        let log = log.split(self.split(), self.held_out, self.seed, progress)?;
+        let log = log.split(way.split_for(data.is_some()), way.held_out, way.seed, progress)?;
         tell(&log.summary, progress);
         let log = FitLog::from(log);
         let outcome = way.run(&log, data.as_ref(), progress)?;
@@ -137,40 +87,22 @@ impl Fit {
         ))
     }
 
-    /// How the held-out part is chosen.
-    fn split(&self) -> SplitBy {
-        let has_features = self.features.data.is_some() || !self.features.feature.is_empty();
-        self.split.unwrap_or(SplitBy::usual(has_features))
+    fn has_features(&self) -> bool {
+        self.features.data.is_some() || !self.features.feature.is_empty()
     }
 
     fn check(&self, log: &LogSource) -> Result<()> {
         if !self.features.feature.is_empty() {
             log.check_features()?;
         }
-        Ok(log.check_split(self.split(), self.held_out)?)
+        Ok(log.check_split(self.options.0.split_for(self.has_features()), self.options.0.held_out)?)
     }
 
     fn way(&self) -> Result<Way> {
-        let mut way = Way::new().weights(self.weights()).standardise(self.standardise).seed(self.seed);
-        way = way.max_grade(self.features.reading.max_grade);
-        if let Some(model) = &self.model {
-            way = way.model(model.clone());
-        }
-        if let Some(steps) = self.steps {
-            way = way.steps(steps);
-        }
-        if let Some(path) = &self.propensities {
-            way = way.propensities(Propensities::read(path)?);
-        }
-        if let Some(form) = &self.relevance {
-            way = way.relevance_form(form.clone());
-        }
+        let propensities = self.propensities.as_deref().map(Propensities::read).transpose()?;
+        let way = self.options.0.clone().propensities(propensities).max_grade(self.features.reading.max_grade);
+        way.check(self.has_features())?;
         Ok(way)
-    }
-
-    fn weights(&self) -> EstimationChoice {
-        let (estimator, beta) = (self.estimator, Some(self.beta));
-        EstimationChoice { estimator, beta, prior: self.prior, clip: self.clip, shrink: self.shrink }
     }
 
     fn data(&self, log: &LogSource, progress: &Shown) -> Result<Option<FitData>> {

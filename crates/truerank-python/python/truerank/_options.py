@@ -2,70 +2,74 @@
 
 from __future__ import annotations
 
-import datetime
 from os import PathLike
-from typing import Any, Literal, Mapping, Sequence, TypedDict, Union
+from typing import Any, Literal, Sequence, TypedDict, Union
 
 _Path = Union[str, "PathLike[str]"]
-_Time = Union[str, datetime.date, datetime.datetime, Any]
 _Any = Any
 
 
-class DataOptions(TypedDict, total=False):
-    """Reading a data set."""
+class RegressionEmOptions(TypedDict, total=False):
+    """Estimating examination by Regression-EM: `em`."""
 
-    max_grade: int | None
-    zero_based: bool | None
-    feature_count: int | None
-
-
-class LogOptions(TypedDict, total=False):
-    """Reading a log."""
-
-    columns: Mapping[str, str | None] | None
-    click_when: str | None
-    no_header: bool | None
-    header: bool | Sequence[str] | None
-    format: Literal["parquet", "csv", "tsv", "jsonl", "yandex"] | None
-    on_bad_row: _Path | None
-    quarantine: _Path | None
-    since: _Time | None
-    until: _Time | None
-    list_separator: str | None
-    clicks: Literal["flags", "docs", "positions"] | None
-    event_column: str | None
-    query_event: Sequence[str] | str | None
-    click_event: Sequence[str] | str | None
+    per_user: bool | None
+    relevance: str | None
+    prior: Literal["fitted", "none"] | None
+    shrink: Literal["none", "population", "clusters"] | None
+    clusters: str | float | None
+    grouping: Literal["mixture", "k-means"] | None
+    strict: bool | None
+    iterations: int | None
+    tolerance: float | None
+    resamples: int | None
+    seed: int | None
 
 
-class UbiOptions(TypedDict, total=False):
-    """Reading dumps of OpenSearch's User Behavior Insights."""
+class SwapExperimentOptions(TypedDict, total=False):
+    """Estimating examination by the swap experiment: `swap`."""
 
-    ubi_click: Sequence[str] | str | None
-    ubi_view: Sequence[str] | str | None
-    ubi_depth: int | None
-
-
-class CountOptions(TypedDict, total=False):
-    """Counting a log."""
-
-    patterns: bool | None
+    per_user: bool | None
+    resamples: int | None
+    seed: int | None
 
 
-class MemoryOptions(TypedDict, total=False):
-    """Memory, and the disk for what does not fit."""
+class InterventionHarvestingOptions(TypedDict, total=False):
+    """Estimating examination by intervention harvesting: `harvesting`."""
 
-    memory: str | float | None
-    temporary: _Path | None
+    per_user: bool | None
+    weighting: Literal["documents", "overlap"] | None
+    iterations: int | None
+    tolerance: float | None
+    resamples: int | None
+    seed: int | None
 
 
-class SqlOptions(TypedDict, total=False):
-    """Counting a log in a warehouse."""
+class CpbmOptions(TypedDict, total=False):
+    """Estimating examination by the contextual position-based model: `cpbm`."""
 
-    dialect: Literal["spark", "duckdb", "bigquery"] | None
-    columns: Mapping[str, str | None] | None
-    click_when: str | None
-    log: str | None
+    weighting: Literal["documents", "overlap"] | None
+    iterations: int | None
+    tolerance: float | None
+    resamples: int | None
+    seed: int | None
+
+
+class UserPbmOptions(TypedDict, total=False):
+    """Estimating examination by the click likelihood: `user-pbm`."""
+
+    per_user: bool | None
+    iterations: int | None
+    tolerance: float | None
+    seed: int | None
+
+
+class DlaOptions(TypedDict, total=False):
+    """Estimating examination by dual learning: `dla`."""
+
+    per_user: bool | None
+    model: str | None
+    iterations: int | None
+    seed: int | None
 
 
 class TrainingOptions(TypedDict, total=False):

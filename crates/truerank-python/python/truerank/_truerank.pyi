@@ -8,7 +8,22 @@ import numpy as np
 from typing_extensions import Unpack
 from numpy.typing import ArrayLike, NDArray
 
-from ._options import CountOptions, DataOptions, LogOptions, MemoryOptions, TrainingOptions
+from ._options import (
+    ClicksOptions,
+    CountOptions,
+    DataOptions,
+    DoctorOptions,
+    ExperimentOptions,
+    FitOptions,
+    GenerationOptions,
+    LogOptions,
+    MeasureOptions,
+    MemoryOptions,
+    ProductionOptions,
+    RelevanceOptions,
+    SimulationOptions,
+    TrainingOptions,
+)
 
 __version__: str
 
@@ -31,8 +46,9 @@ _Log = Union[_Path, Sequence[_Path], _Arrow, Mapping[str, Any], Any]
 class _LogOptions(LogOptions, total=False):
     events: str | Mapping[str, str | Sequence[str]] | None
 
-class _DoctorOptions(_LogOptions, MemoryOptions, total=False): ...
-class _CountingOptions(_DoctorOptions, CountOptions, total=False): ...
+class _CountingOptions(_LogOptions, MemoryOptions, CountOptions, total=False): ...
+class _DoctorOptions(_LogOptions, MemoryOptions, DoctorOptions, total=False): ...
+class _FitOptions(_LogOptions, FitOptions, total=False): ...
 class LogWarning(UserWarning): ...
 class PropensityWarning(UserWarning): ...
 
@@ -105,12 +121,7 @@ def read_splits(
 ) -> Splits: ...
 def split_by_query(data: Dataset, shares: tuple[float, float, float], *, seed: int = 1) -> Splits: ...
 def generate(
-    preset: str = "small",
-    *,
-    seed: int | None = None,
-    queries: tuple[int, int, int] | None = None,
-    features: int | None = None,
-    progress: _Progress = None,
+    preset: str | None = None, /, *, progress: _Progress = None, **options: Unpack[GenerationOptions]
 ) -> Splits: ...
 def set_threads(count: int) -> None: ...
 def threads() -> int: ...
@@ -127,25 +138,15 @@ class Simulation:
     def counts(self, *, patterns: bool = False) -> Counts: ...
     def write(self, path: _Path, *, progress: _Progress = None) -> None: ...
 
+class _SimulateOptions(SimulationOptions, ProductionOptions, total=False): ...
+
 def simulate(
     data: Dataset | Splits,
     *,
-    sessions: int | None = None,
-    users: int | None = None,
-    etas: Sequence[float] | None = None,
-    users_per_cluster: int | None = None,
-    user_noise: float | None = None,
-    zipf: float | None = None,
-    shared_queries: bool | None = None,
-    click_noise: float | None = None,
-    length: int | None = None,
-    swap: float | None = None,
-    shuffle: float | None = None,
     loggers: Sequence[Any] | None = None,
-    production_share: float | None = None,
     max_grade: int | None = None,
-    seed: int | None = None,
     progress: _Progress = None,
+    **options: Unpack[_SimulateOptions],
 ) -> Simulation: ...
 
 @final
@@ -248,15 +249,9 @@ def relevance(
     counts: Counts,
     propensities: Propensities | _Fitted,
     *,
-    estimator: str | None = None,
-    beta: str | float | None = None,
-    prior: str | None = None,
-    clip: float | None = None,
-    shrink: str | float | None = None,
     data: Dataset | Splits | None = None,
-    prior_model: str | None = None,
-    seed: int | None = None,
     progress: _Progress = None,
+    **options: Unpack[RelevanceOptions],
 ) -> Relevance: ...
 
 @final
@@ -319,68 +314,15 @@ class PairWeights:
     def __len__(self) -> int: ...
     def __eq__(self, value: object, /) -> bool: ...
 
-def _regression_em(
+def _estimate_examination(
     counts: Counts,
     data: Dataset | Splits | None,
-    *,
-    per_user: bool | None,
-    relevance: str | None,
-    prior: str | None,
-    shrink: str | None,
-    clusters: int | str | None,
-    grouping: str | None,
-    strict: bool | None,
-    iterations: int | None,
-    tolerance: float | None,
-    resamples: int | None,
-    seed: int | None,
-    progress: _Progress,
-) -> tuple[Propensities, list[dict[str, Any]]]: ...
-def _swap_experiment(
-    counts: Counts, *, per_user: bool | None, resamples: int | None, seed: int | None
-) -> Propensities: ...
-def _intervention_harvesting(
-    counts: Counts,
-    *,
-    per_user: bool | None,
-    weighting: str | None,
-    iterations: int | None,
-    tolerance: float | None,
-    resamples: int | None,
-    seed: int | None,
-) -> Propensities: ...
-def _cpbm(
-    counts: Counts,
     *,
     user_features: _Path | tuple[ArrayLike, ArrayLike] | None,
-    weighting: str | None,
-    iterations: int | None,
-    tolerance: float | None,
-    resamples: int | None,
-    seed: int | None,
-    progress: _Progress,
-) -> Propensities: ...
-def _user_pbm(
-    counts: Counts,
-    data: Dataset | Splits | None,
-    *,
-    per_user: bool | None,
-    iterations: int | None,
-    tolerance: float | None,
-    seed: int | None,
-    progress: _Progress,
-) -> Propensities: ...
-def _dla(
-    counts: Counts,
-    data: Dataset | Splits | None,
-    *,
-    per_user: bool | None,
-    model: str | None,
-    iterations: int | None,
-    seed: int | None,
     ranker: _Path | None,
     progress: _Progress,
-) -> Propensities: ...
+    **options: Any,
+) -> tuple[Propensities, list[dict[str, Any]]]: ...
 
 # Rankers
 
@@ -478,10 +420,9 @@ def evaluate(
     scores: Any,
     *,
     query: ArrayLike | None = None,
-    measures: str | Sequence[str] | None = None,
-    empty: Literal["zero", "one", "skip"] | None = None,
     max_grade: int | None = None,
     against: Any = None,
+    **options: Unpack[MeasureOptions],
 ) -> Evaluation: ...
 def paired_t_test(a: ArrayLike, b: ArrayLike) -> TTest | None: ...
 def write_run(data: Dataset, scores: Any, path: _Path, *, tag: str = "truerank") -> None: ...
@@ -492,14 +433,10 @@ def evaluate_clicks(
     propensities: Propensities | _Fitted,
     *,
     against: Any = None,
-    estimator: str | None = None,
-    clip: float | None = None,
-    self_normalised: bool | None = None,
     measures: str | Sequence[str] | None = None,
-    resamples: int | None = None,
-    seed: int | None = None,
     train_counts: Counts | None = None,
     allow_shared_queries: bool = False,
+    **options: Unpack[ClicksOptions],
 ) -> ClickEvaluation: ...
 
 # Experiments
@@ -526,22 +463,11 @@ def run_experiment(
     questions: str | Sequence[str] | None = None,
     *,
     config: _Path | None = None,
-    preset: str | None = None,
     data: _Path | None = None,
-    max_grade: int | None = None,
-    zero_based: bool | None = None,
-    features: int | None = None,
-    sessions: int | None = None,
-    sizes: Sequence[int] | None = None,
-    seeds: int | None = None,
-    model: str | Sequence[str] | None = None,
-    standardise: bool | None = None,
-    steps: int | None = None,
-    patience: int | None = None,
     log: _Path | Sequence[_Path] | None = None,
-    columns: Mapping[str, str] | None = None,
     folder: _Path | None = None,
     progress: _Progress = None,
+    **options: Unpack[ExperimentOptions],
 ) -> Results: ...
 
 # Logs of one's own
@@ -568,9 +494,6 @@ def doctor(
     log: Counts | _Log,
     data: Dataset | Splits | None = None,
     *,
-    permutations: int | None = None,
-    level: float | None = None,
-    seed: int | None = None,
     progress: _Progress = None,
     **options: Unpack[_DoctorOptions],
 ) -> Diagnosis: ...
@@ -595,20 +518,8 @@ def fit(
     data: Dataset | Splits | None = None,
     output: _Path | None = None,
     *,
-    split: Literal["query", "page", "time"] | None = None,
-    held_out: float | None = None,
     propensities: Propensities | _Fitted | None = None,
-    relevance: str | None = None,
-    estimator: str | None = None,
-    beta: str | float | None = None,
-    prior: str | None = None,
-    clip: float | None = None,
-    shrink: str | float | None = None,
-    model: str | None = None,
-    steps: int | None = None,
-    standardise: bool | None = None,
     max_grade: int | None = None,
-    seed: int | None = None,
     progress: _Progress = None,
-    **options: Unpack[_LogOptions],
+    **options: Unpack[_FitOptions],
 ) -> FitOutcome: ...

@@ -48,7 +48,7 @@ fn users_who_differ_in_queries_and_depth_are_found() {
 
 #[test]
 fn users_who_differ_in_depth_only_are_no_bias() {
-    assert_eq!(found(|_| simulation().personal_queries(false)).0, 0);
+    assert_eq!(found(|_| simulation().shared_queries(true)).0, 0);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn users_who_differ_in_queries_only_are_no_bias() {
 #[test]
 fn many_users_with_few_sessions_each_are_found_too() {
     assert_eq!(found(|_| simulation().users_per_cluster(30).user_noise(0.1)), (10, 0));
-    assert_eq!(found(|_| simulation().users_per_cluster(30).user_noise(0.1).personal_queries(false)).0, 0);
+    assert_eq!(found(|_| simulation().users_per_cluster(30).user_noise(0.1).shared_queries(true)).0, 0);
     assert_eq!(found(|_| simulation().etas(vec![1.0; 10]).users_per_cluster(30)).0, 0);
 }
 
@@ -210,7 +210,7 @@ fn the_sizes_are_those_of_the_simulation() {
     // θ(u,k) = k^−η with η of .8 or 1.2: b is ±.2, whether or not users of one kind have queries of their own.
     for personal in [false, true] {
         let simulation = simulation().sessions(40_000).etas(vec![0.8, 1.2]).cluster_ratio(1.0).users_per_cluster(20);
-        let (counts, _) = log(&data(), simulation.personal_queries(personal));
+        let (counts, _) = log(&data(), simulation.shared_queries(!personal));
         let both = Doctor::new().permutations(199).differences(&counts, &Silent).unwrap().unwrap();
         let depth = both.depth.unwrap();
         assert!(
@@ -264,7 +264,7 @@ fn the_size_of_the_bias_is_that_of_the_true_examination() {
     let (few, _) = log(&data, simulation());
     let estimated = typical_bias(&few);
     assert!((estimated / expected - 1.0).abs() < 0.25, "{estimated} is not {expected}");
-    let (alike, _) = log(&data, simulation().personal_queries(false));
+    let (alike, _) = log(&data, simulation().shared_queries(true));
     let estimated = typical_bias(&alike);
     assert!(estimated < 0.1 * expected, "{estimated} where there is none");
 }
@@ -273,7 +273,7 @@ fn the_size_of_the_bias_is_that_of_the_true_examination() {
 fn a_diagnosis_does_not_depend_on_where_counts_are() {
     let data = data();
     let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 10).unwrap()];
-    let simulation = simulation().sessions(3000).users_per_cluster(8).user_noise(0.1).shuffled(0.3);
+    let simulation = simulation().sessions(3000).users_per_cluster(8).user_noise(0.1).shuffle(0.3);
     let log = simulation.prepare(&data, &lists).unwrap().log();
     let (counts, _) = count_log(&log, &CountOptions::new()).unwrap();
     for features in [None, Some(&data)] {

@@ -33,13 +33,10 @@ impl From<SplitLog> for FitLog {
 }
 
 impl FitLog {
-    /// The share of queries, or of the log's end, that is held out where nothing else is said.
-    pub const HELD_OUT: f64 = 0.2;
-
     pub(super) fn check(&self) -> Result<()> {
         for (part, counts) in [("training", &self.train), ("held-out", &self.held_out)] {
             if counts.click_count() == 0 {
-                let way_out = "use a longer log, or hold out another share with --held-out";
+                let way_out = "use a longer log, or another share in `held_out`";
                 return Err(Error::parameter(format!("the {part} part of the log has no clicks; {way_out}")));
             }
         }

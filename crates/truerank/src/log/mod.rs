@@ -18,6 +18,25 @@
 //! assert_eq!(LogSource::files([path], ReadOptions::new()).read()?.impressions, log.impressions);
 //! # Ok::<(), truerank::Error>(())
 //! ```
+//!
+//! # How reading works
+//!
+//! Readers hand blocks of rows with local dictionaries to whoever counts, so an id is hashed once per block and not once per
+//! row. A file is a `TextForm` or a `BatchLog`; a `Dispenser` opens the files in order and hands out blocks of text, cut
+//! where records end, or chunks of record batches, and workers take turns at it. So one block per thread is in memory,
+//! whatever the file's size, and tasks have numbers in the order of the log: the first bad row is reported, or all of them
+//! are kept in order, whatever the threads. A record is values by column (`Record`); a `Layout` says which column holds what;
+//! a `RowBuilder` makes rows of both or says what is wrong. Plain batches go past it, column by column, and come back to it
+//! where a row is bad.
+//!
+//! A stray quote costs its record alone: after it, cutting and parsing both go on at the next line, by the same rule, so that
+//! where blocks are cut changes nothing. Of a JSON array a block knows what lies before it and whether it is the last, so
+//! that what is wrong between elements, or an array that is not closed, is found whatever the blocks. Compressed files are
+//! decompressed on one thread at a time. Deliberately not here: dialects of CSV beyond comma and tab, nested JSON keys.
+//!
+//! A `Finder` looks for the columns and collects what is missing, so that one message names all of it. `events` joins rows
+//! that show documents with rows that click them, on one thread, since order may decide; `ubi` joins dumps of OpenSearch.
+//! Both hold pages and what happened on them; what does not join is counted and reported.
 
 mod bad_rows;
 mod batches;
@@ -46,7 +65,6 @@ mod part;
 mod read;
 mod record;
 mod rows;
-#[cfg(feature = "spark")]
 mod shape;
 mod source;
 mod table;
@@ -80,10 +98,8 @@ pub(crate) use load::{read_log, time_at};
 pub(crate) use options::check_click;
 pub(crate) use read::{Piece, Reading, for_each_rows, for_each_rows_in_order};
 pub(crate) use rows::{IdColumn, OTHER, Rows, SMALL};
-#[cfg(feature = "spark")]
 pub(crate) use shape::{ColumnKind, FileShape, LogShape};
 pub(crate) use source::find_columns;
 pub(crate) use ubi::read_ubi;
-#[cfg(feature = "spark")]
 pub(crate) use values::session_of_text;
 pub(crate) use values::shown;

@@ -210,7 +210,6 @@ impl Source {
         Ok(Source::Batches { log: Arc::new(BatchLog::open(path, source, options, notes)?), next: 0 })
     }
 
-    #[cfg(feature = "spark")]
     pub(super) fn columns(&self) -> Vec<(String, super::shape::ColumnKind)> {
         match self {
             Source::Text { form, .. } => form.columns(),
@@ -220,7 +219,6 @@ impl Source {
     }
 
     /// The exact types of the columns that are read, where they have any.
-    #[cfg(feature = "spark")]
     pub(super) fn types(&self) -> Vec<String> {
         match self {
             Source::Batches { log, .. } => log.types(),
@@ -228,7 +226,6 @@ impl Source {
         }
     }
 
-    #[cfg(feature = "spark")]
     pub(super) fn is_array(&self) -> bool {
         matches!(self, Source::Text { form, .. } if form.is_array())
     }

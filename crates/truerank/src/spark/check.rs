@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use spark_connect::row::Row;
-
-use super::cluster::Cluster;
+use super::cluster::{Cluster, Row};
 use super::paths::{path_of, text};
 use super::source::FILE;
 use crate::counts::{CLICKS_ALONE, ConflictKind, NamedConflict, locate};

@@ -163,7 +163,6 @@ impl CountSql {
     }
 
     /// Passes a column of this name on to [`CountView::Log`].
-    #[cfg(feature = "spark")]
     pub(crate) fn place(mut self, place: &'static str) -> Self {
         self.place = Some(place);
         self

@@ -12,7 +12,7 @@ use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::WriterProperties;
 use truerank::counts::{CountOptions, Counts, LogSource, Need, SplitBy, StoredCounts, count_log, open_counts};
 use truerank::data::{self, Dataset, DatasetFormat, Generator, Preset, Splits};
-use truerank::evaluate::{ClickPrediction, Evaluator, Measure};
+use truerank::evaluate::{ClickPrediction, Evaluator, Measure, Resampling};
 use truerank::experiment::{Method, Question, Run, Settings, Source, Store, WorldFacts};
 use truerank::files::Room;
 use truerank::ids::Ids;
@@ -436,7 +436,8 @@ fn relevance(sample: &Arc<Sample>) -> Reader {
         let read = Relevance::read(path)?;
         let _ = read.for_ranker(10);
         let predicted = PredictedRelevance::from(&read);
-        let _ = ClickPrediction::of(&used.counts, &used.propensities, &predicted, None, 2, 1);
+        let _ =
+            ClickPrediction::of(&used.counts, &used.propensities, &predicted, None, &Resampling::new().resamples(2));
         Ok(())
     })
 }
@@ -584,7 +585,6 @@ fn parse_all(text: &str) {
     parse::<truerank::network::Optimizer>(text);
     parse::<truerank::evaluate::EmptyQueries>(text);
     parse::<truerank::evaluate::ClickMeasure>(text);
-    parse::<truerank::fit::RankerForm>(text);
     parse::<truerank::propensity::ClusterCount>(text);
     parse::<truerank::propensity::Grouping>(text);
     parse::<truerank::propensity::RelevanceForm>(text);

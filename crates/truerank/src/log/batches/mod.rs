@@ -80,14 +80,12 @@ impl BatchLog {
         self.source.first_rows().len()
     }
 
-    #[cfg(feature = "spark")]
     pub fn columns(&self) -> Vec<(String, super::shape::ColumnKind)> {
         let fields = self.source.schema().fields().iter();
         fields.map(|field| (field.name().clone(), types::kind_of(field.data_type()))).collect()
     }
 
     /// The exact types of the columns that are read.
-    #[cfg(feature = "spark")]
     pub fn types(&self) -> Vec<String> {
         let schema = self.source.schema();
         self.layout.columns().into_iter().map(|at| schema.field(at).data_type().to_string()).collect()

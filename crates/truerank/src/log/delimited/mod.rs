@@ -129,7 +129,6 @@ impl TextForm for DelimitedForm {
         &self.layout
     }
 
-    #[cfg(feature = "spark")]
     fn columns(&self) -> Vec<(String, super::shape::ColumnKind)> {
         (0..self.width).map(|at| (format!("c{at}"), super::shape::ColumnKind::Text)).collect()
     }

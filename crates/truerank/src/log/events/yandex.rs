@@ -91,7 +91,6 @@ impl TextForm for YandexForm {
         &self.layout
     }
 
-    #[cfg(feature = "spark")]
     fn columns(&self) -> Vec<(String, crate::log::shape::ColumnKind)> {
         COLUMNS.iter().map(|name| (name.to_string(), crate::log::shape::ColumnKind::Text)).collect()
     }

@@ -101,12 +101,10 @@ impl TextForm for JsonForm {
         &self.layout
     }
 
-    #[cfg(feature = "spark")]
     fn columns(&self) -> Vec<(String, super::shape::ColumnKind)> {
         self.names.iter().map(|name| (name.clone(), super::shape::ColumnKind::Any)).collect()
     }
 
-    #[cfg(feature = "spark")]
     fn is_array(&self) -> bool {
         self.is_array
     }
