@@ -24,8 +24,8 @@ struct Kind {
 const KINDS: [Kind; 8] = [
     Kind { name: "fixed lists, features, plenty", per_query: 100, features: true, rankers: 1, change: |s| s },
     Kind { name: "fixed lists, features, sparse", per_query: 5, features: true, rankers: 1, change: |s| s },
-    Kind { name: "shuffled lists, plenty", per_query: 100, features: false, rankers: 1, change: |s| s.shuffled(1.0) },
-    Kind { name: "a third shuffled, sparse", per_query: 8, features: false, rankers: 1, change: |s| s.shuffled(0.33) },
+    Kind { name: "shuffled lists, plenty", per_query: 100, features: false, rankers: 1, change: |s| s.shuffle(1.0) },
+    Kind { name: "a third shuffled, sparse", per_query: 8, features: false, rankers: 1, change: |s| s.shuffle(0.33) },
     Kind { name: "two rankers", per_query: 30, features: false, rankers: 2, change: |s| s },
     Kind { name: "Zipf, features", per_query: 20, features: true, rankers: 1, change: |s| s.zipf(1.0) },
     Kind {
@@ -40,7 +40,7 @@ const KINDS: [Kind; 8] = [
         per_query: 20,
         features: true,
         rankers: 1,
-        change: |s| s.etas(vec![1.0; 10]).swapped(0.3),
+        change: |s| s.etas(vec![1.0; 10]).swap(0.3),
     },
 ];
 

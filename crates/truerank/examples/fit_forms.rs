@@ -7,15 +7,14 @@
 use std::path::Path;
 
 use rand::seq::SliceRandom;
-use truerank::counts::{CountOptions, count_log};
+use truerank::counts::{CountOptions, LogSource, SplitBy, count_log};
 use truerank::data::{Dataset, Generator, Preset, ReadOptions, read_dataset};
 use truerank::doctor::Doctor;
 use truerank::evaluate::{Evaluator, Measure};
-use truerank::experiment::production_ranker;
 use truerank::fit::{Fit, FitData, FitLog};
 use truerank::progress::Silent;
 use truerank::random::stream;
-use truerank::ranker::ModelForm;
+use truerank::ranker::{ModelForm, production_ranker};
 use truerank::simulate::{ShownLists, Simulation};
 
 const NDCG5: Measure = Measure::Ndcg(Some(5));
@@ -48,7 +47,7 @@ fn row(data: &Dataset, max_grade: u8, sessions: u64, split: u64) -> truerank::Re
     let lists = [ShownLists::top(&train, &production.score(&train)?, 10)?];
     let simulation = Simulation::new().sessions(sessions * train.query_count() as u64).max_grade(max_grade).seed(split);
     let (counts, _) = count_log(&simulation.prepare(&train, &lists)?.log(), &CountOptions::new())?;
-    let log = FitLog::by_queries(&counts, Fit::new().held_out, split)?;
+    let log: FitLog = LogSource::from(counts).split(SplitBy::Queries, Fit::new().held_out, split, &Silent)?.into();
     let documents = FitData::of_documents(train);
     let fit = Fit::new().max_grade(max_grade).seed(split).doctor(Doctor::new().permutations(39).level(0.05));
     let outcome = fit.run(&log, Some(&documents), &Silent)?;

@@ -8,11 +8,10 @@
 use truerank::counts::{Cell, Counts, SessionCount};
 use truerank::data::{Dataset, Generator, Preset};
 use truerank::evaluate::{ClickMeasure, Counterfactual};
-use truerank::experiment::production_ranker;
 use truerank::network::Architecture;
 use truerank::progress::Silent;
 use truerank::propensity::Propensities;
-use truerank::ranker::{Training, TrainingLists};
+use truerank::ranker::{Training, TrainingLists, production_ranker};
 use truerank::relevance::{Estimator, KnownLog};
 use truerank::simulate::{ShownLists, Simulation, Simulator};
 

@@ -7,9 +7,8 @@
 use truerank::counts::{CountOptions, Counts, count_log};
 use truerank::data::{Dataset, Generator, Preset};
 use truerank::evaluate::{ClickMeasure, Counterfactual, Judgement, rank};
-use truerank::experiment::production_ranker;
 use truerank::progress::Silent;
-use truerank::ranker::{Training, TrainingLists};
+use truerank::ranker::{Training, TrainingLists, production_ranker};
 use truerank::relevance::{Estimator, KnownLog};
 use truerank::simulate::{ShownLists, Simulation};
 
@@ -40,7 +39,7 @@ fn main() -> truerank::Result<()> {
             let mut sums = [0.0; 3];
             for seed in 1..=seeds {
                 let sessions = 20 * data.test.query_count() as u64;
-                let simulation = Simulation::new().sessions(sessions).shuffled(shuffled).zipf(exponent).seed(seed);
+                let simulation = Simulation::new().sessions(sessions).shuffle(shuffled).zipf(exponent).seed(seed);
                 let simulator = simulation.prepare(&data.test, &production[..lists])?;
                 let (counts, _) = count_log(&simulator.log(), &CountOptions::new())?;
                 let theta = simulator.propensities();

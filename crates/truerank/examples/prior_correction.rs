@@ -5,11 +5,10 @@
 
 use truerank::data::{Generator, Preset, Splits};
 use truerank::evaluate::{Evaluator, Measure};
-use truerank::experiment::production_ranker;
 use truerank::network::Architecture;
 use truerank::progress::Silent;
 use truerank::propensity::RelevanceForm;
-use truerank::ranker::{Training, TrainingLists};
+use truerank::ranker::{Training, TrainingLists, production_ranker};
 use truerank::relevance::{
     Estimation, Estimator, Exposures, KnownLog, PredictedRelevance, Prior, Relevance, RelevancePredictor, Shrink,
     Smoothing,

@@ -15,11 +15,10 @@ use std::path::Path;
 use truerank::counts::{CountOptions, Counts, count_log};
 use truerank::data::{Dataset, DatasetBuilder, Generator, Preset, ReadOptions, Splits, read_dataset};
 use truerank::evaluate::{Evaluator, Measure, paired_t_test};
-use truerank::experiment::production_ranker;
 use truerank::ids::Ids;
 use truerank::progress::Silent;
 use truerank::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
-use truerank::ranker::{ModelForm, Ranker, Training, TrainingLists};
+use truerank::ranker::{ModelForm, Ranker, Training, TrainingLists, production_ranker};
 use truerank::relevance::{
     Estimation, EstimationChoice, Estimator, KnownLog, Prior, PriorKind, Relevance, RelevancePredictor, Shrink,
     estimate,
@@ -136,7 +135,7 @@ fn simulation(kind: Kind, queries: usize, max_grade: u8, seed: u64) -> Simulatio
         .users_per_cluster(if kind.many { 300 } else { 1 })
         .user_noise(if kind.many { 0.1 } else { 0.0 })
         .zipf(if kind.zipf { 1.0 } else { 0.0 })
-        .shuffled(if seed.is_multiple_of(2) { 0.05 } else { 0.0 })
+        .shuffle(if seed.is_multiple_of(2) { 0.05 } else { 0.0 })
 }
 
 /// Ten users each have their own examination; of thousands with few sessions that of all together is estimated.

@@ -2,15 +2,14 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
-use truerank::counts::CountOptions;
-use truerank::fit::{Fit as Way, FitData, FitFolder, FitLog, SplitBy};
-use truerank::log::time_at;
+use anyhow::Result;
+use truerank::counts::LogSource;
+use truerank::fit::{Fit as Way, FitData, FitFolder, FitLog};
 use truerank::propensity::Propensities;
 
 use super::common::{read_file, read_folder};
 use super::features::FeatureArguments;
-use super::log_arguments::LogArguments;
+use super::log_arguments::{LogArguments, tell};
 use crate::options::Typed;
 use crate::output::{print, print_json};
 use crate::progress::Shown;
@@ -65,12 +64,15 @@ pub struct Fit {
 
 impl Fit {
     pub fn run(mut self, progress: &Shown) -> Result<()> {
-        self.check()?;
+        self.check(&self.log.source()?)?;
         let way = self.way()?;
         let folder = FitFolder::create(&self.output)?;
-        self.log.keep_bad_rows_in(folder.path());
-        let data = self.data(progress)?;
-        let log = self.read_log(data.is_some(), progress)?;
+        self.log.reading.0.keep_bad_rows_in(folder.path());
+        let log = self.log.source()?;
+        let data = self.data(&log, progress)?;
+        let log = log.split(way.split_for(data.is_some()), way.held_out, way.seed, progress)?;
+        tell(&log.summary, progress);
+        let log = FitLog::from(log);
         let outcome = way.run(&log, data.as_ref(), progress)?;
         folder.write(&outcome, &log, data.as_ref())?;
         progress.finish();
@@ -85,58 +87,34 @@ impl Fit {
         ))
     }
 
-    fn check(&self) -> Result<()> {
-        let reads_again = !self.features.feature.is_empty() || self.options.0.split == Some(SplitBy::Time);
-        if self.log.is_ubi() && reads_again {
-            bail!(
-                "--feature and --split time read columns of a log, but --ubi-queries is given; use --data, and --split query or page"
-            );
+    fn has_features(&self) -> bool {
+        self.features.data.is_some() || !self.features.feature.is_empty()
+    }
+
+    fn check(&self, log: &LogSource) -> Result<()> {
+        if !self.features.feature.is_empty() {
+            log.check_features()?;
         }
-        if self.log.reads_standard_input() && reads_again {
-            bail!(
-                "standard input can be read once only, but --feature and --split time read the log twice; save it as a file"
-            );
-        }
-        Ok(())
+        Ok(log.check_split(self.options.0.split_for(self.has_features()), self.options.0.held_out)?)
     }
 
     fn way(&self) -> Result<Way> {
         let propensities = self.propensities.as_deref().map(Propensities::read).transpose()?;
         let way = self.options.0.clone().propensities(propensities).max_grade(self.features.reading.max_grade);
-        way.check(self.features.data.is_some() || !self.features.feature.is_empty())?;
+        way.check(self.has_features())?;
         Ok(way)
     }
 
-    fn data(&self, progress: &Shown) -> Result<Option<FitData>> {
+    fn data(&self, log: &LogSource, progress: &Shown) -> Result<Option<FitData>> {
         let Some(path) = &self.features.data else {
             if self.features.feature.is_empty() {
                 return Ok(None);
             }
-            return Ok(Some(FitData::of_log(self.features.read_columns(&self.log, progress)?)));
+            return Ok(Some(FitData::of_log(self.features.read_columns(log, progress)?)));
         };
         Ok(Some(match path.is_dir() {
             true => FitData::of_splits(read_folder(path, &self.features.reading, progress)?),
             false => FitData::of_documents(read_file(path, &self.features.reading, progress)?),
         }))
-    }
-
-    /// The log in its two parts.
-    fn read_log(&self, has_features: bool, progress: &Shown) -> Result<FitLog> {
-        let options = self.log.options()?;
-        let Way { held_out, seed, .. } = self.options.0;
-        let split = self.options.0.split_for(has_features);
-        if split != SplitBy::Time {
-            let (counts, summary) = self.log.count(&CountOptions::new(), progress)?;
-            let log = match split {
-                SplitBy::Pages => FitLog::by_pages(&counts, held_out, seed)?,
-                _ => FitLog::by_queries(&counts, held_out, seed)?,
-            };
-            return Ok(log.pages(summary.pages));
-        }
-        let at = time_at(&self.log.logs, &options, 1.0 - held_out)?;
-        let (before, summary) = self.log.count_with(&options.clone().until(at), progress)?;
-        let (after, _) = self.log.count_with(&options.from(at), progress)?;
-        summary.remarks().iter().for_each(|remark| progress.say(remark));
-        Ok(FitLog::by_time(before, after).pages(summary.pages))
     }
 }

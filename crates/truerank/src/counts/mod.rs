@@ -1,9 +1,34 @@
 //! Turns impressions into cells: how often each user saw and clicked each document of each query at each position.
 //!
-//! [`count_files`] counts log files, [`count_files_into`] those that do not fit into memory, [`count_log`] a log in memory,
-//! and [`Counter`] takes blocks as they are made. [`Counts::split_queries`] holds queries out. [`Counts::write`] and
+//! [`LogSource`] is a log, whatever holds it, and counts it into memory, into a folder, or in two parts; [`count_log`] counts
+//! a log in memory, and [`Counter`] takes blocks as they are made. [`Counts::split_queries`] holds queries out. [`Counts::write`] and
 //! [`Counts::read`] keep counts in a folder; [`open_counts`] opens one that may not fit into memory, for what works on a
 //! [`CountsView`].
+//!
+//! # How counting works
+//!
+//! A session is one result page of one query: its identity is (session id, query). Rows are scattered by query into
+//! partitions, each of which is sorted and counted alone; since a page lies in one partition, duplicates and contradictions
+//! are found there; they are an error, or settled by leaving rows out, and then the log is read again to name them. Pages may
+//! be chosen by the time of their earliest row, so none is torn. The artefact is byte-identical for the same log in any row
+//! order.
+//!
+//! Memory is bounded by keeping only ids in it: small integers as bits, others in dictionaries that are spread over locks by
+//! hash. `Piece`s of rows with their codes, ten bytes a row, and then the counts of each partition as `SortedRun`s of
+//! records, five bytes a cell, are held while a `Store` has room and go to a spool otherwise. A partition that is too large
+//! for a thread's share is split, by query, and where one query is the cause by page; such a query then stands in several
+//! runs. `Merge` reads all runs a segment at a time, in the order of queries, and adds up the cells of a query that stands in
+//! several. With plenty of memory the same code runs and spools nothing.
+//!
+//! Cells forget what was shown and clicked together. Judging a reordered page, tests that respect how clicks on a page depend
+//! on each other, and holding out pages need it, and a sample is enough for them: `Pages` are those of the least hashes of
+//! session and query, so that they are the same in any row order. Counts drawn as cells, and those made on Spark, have none.
+//!
+//! A [`CountsView`] has ids and totals at hand, cells and sessions in blocks of whole queries. Where blocks end depends on
+//! the data alone, and sums are taken in their order, so results are the same bytes in memory and from disk. Both are read by
+//! the same functions (`tables`) and checked by the same `Checks`: pages must be among what cells and sessions count, and
+//! patterns must add up to the cells, so that whoever reads them looks up positions, documents and users without asking
+//! again. Deliberately not here: blocks smaller than a query, so one query's cells must fit.
 
 mod checks;
 mod conflict;
@@ -19,6 +44,8 @@ mod partition;
 mod pieces;
 mod record;
 mod select;
+mod source;
+mod split;
 mod store;
 mod stored;
 mod summary;
@@ -28,22 +55,20 @@ mod view;
 mod whole_pages;
 mod writer;
 
-#[cfg(feature = "spark")]
 pub(crate) use conflict::{ConflictKind, NamedConflict, locate};
-#[cfg(feature = "spark")]
 pub(crate) use count::CLICKS_ALONE;
-pub use count::{CountOptions, count_files, count_files_into, count_files_view, count_log};
+pub use count::{CountOptions, count_log};
 pub use counter::Counter;
 pub use folder::is_counts_file;
-#[cfg(feature = "spark")]
 pub(crate) use folder::{CELLS, Meta, PATTERNS, SESSIONS};
 pub use model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
 pub use pages::{Page, Pages};
+pub use source::LogSource;
+pub use split::{SplitBy, SplitLog};
 #[cfg(test)]
 pub(crate) use stored::tests::{assert_same, everywhere};
 pub use stored::{Need, StoredCounts, held_counts, open_counts};
 pub use summary::{LogSummary, PageSummary};
 pub use view::{Block, CountsView, Totals};
 pub(crate) use view::{by_document, by_position};
-#[cfg(feature = "spark")]
 pub(crate) use writer::GROUP;

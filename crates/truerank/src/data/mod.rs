@@ -1,4 +1,12 @@
 //! Learning-to-rank data sets: from LETOR/SVMlight text, ULTRA folders, Parquet or the generator to one dense matrix.
+//!
+//! Text is cut at line ends, parsed on all cores into a sparse form, then scattered; the first bad line is reported whatever
+//! the threads. The matrix may also be someone else's memory, such as a NumPy array, and is then not copied. It is dense
+//! because networks read it as it is; data with hundreds of thousands of features does not belong here.
+//!
+//! The generator makes data that looks like web search: hidden factors of queries and documents, a relevance that is partly
+//! linear in them, partly not, partly noise, and features that are noisy views of the factors. The presets `small` and
+//! `yahoo` are calibrated to the levels that the paper reports for Yahoo's data.
 
 mod dataset;
 mod generate;
@@ -11,7 +19,7 @@ mod svmlight;
 mod ultra;
 
 pub use dataset::{Dataset, DatasetBuilder, Splits};
-pub use generate::{Generator, Preset};
+pub use generate::{Generation, Generator, Preset};
 pub use grades::grade_note;
 pub use options::ReadOptions;
 pub use parquet::{read_parquet, write_parquet};

@@ -3,6 +3,11 @@
 //! Users who differ both in what they search for and in how they look bias every correction that treats them alike. Both
 //! differences are tested on the log itself, without a model: users shuffled over sessions tell whether users and queries depend
 //! on each other, and users shuffled over whole pages with the same list tell whether some click more, or deeper.
+//!
+//! `strata` says which pages have the same query and list, `differences` tests them, so that clicks on a page may depend on
+//! each other. `RelativeExamination` compares users at the same position only, so it is known even where positions cannot be
+//! compared. A verdict needs a size, and may be open. `quality` draws logs anew to choose an estimator; table and advice are
+//! the same numbers. Of long logs a random part is tested, so cost does not grow with them.
 
 mod advice;
 mod bias;

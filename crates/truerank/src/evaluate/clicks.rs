@@ -334,7 +334,7 @@ mod tests {
         let data = Generator::preset(Preset::Tiny).generate().unwrap().train;
         let scores: Vec<f32> = (0..data.len()).map(|row| data.row(row)[0]).collect();
         let lists = [ShownLists::top(&data, &scores, 10).unwrap()];
-        let world = Simulation::new().sessions(20_000).world_seed(1);
+        let world = Simulation::new().sessions(20_000).world_seed(Some(1));
         let [first, second] = [1, 2].map(|seed| world.clone().seed(seed).prepare(&data, &lists).unwrap());
         let (train, test, theta) = (first.counts().unwrap(), second.counts().unwrap(), first.propensities());
         let of = |estimation: Estimation| estimation.estimate(&train, &theta).unwrap();

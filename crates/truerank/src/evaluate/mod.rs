@@ -2,6 +2,12 @@
 //!
 //! With grades by [`Evaluator`]; without, by the clicks of a log: [`Counterfactual`] judges a ranker that was never shown,
 //! [`ClickPrediction`] a click model.
+//!
+//! Measures are values with a text form, computed per query; means, paired t-tests and intervals come after. Scores are of
+//! single or of double precision, so that those of other rankers are not rounded into ties. [`Counterfactual`] judges pages
+//! of the log, reordered and as shown, and, as a question of its own, one order of all documents. By clicks, values are
+//! ratios of sums over queries, so one `bootstrap` of queries gives intervals, and paired differences from the same
+//! resamples. `leakage` says which queries stand in two logs.
 
 mod bootstrap;
 mod by_clicks;

@@ -1,14 +1,7 @@
 //! What a fit starts from: a log in two parts, and the features of its documents.
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::Serialize;
-
-use crate::counts::Counts;
-use crate::counts::PageSummary;
+use crate::counts::{Counts, PageSummary, SplitBy, SplitLog};
 use crate::data::{Dataset, Splits};
-use crate::named::find_named;
 use crate::{Error, Result};
 
 /// A log, one part to learn from and one to judge by.
@@ -26,73 +19,20 @@ pub struct FitLog {
     pub too_deep: u64,
 }
 
-/// How a log is cut into a part to learn from and a part to judge by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SplitBy {
-    /// Each query is in one part only.
-    Queries,
-    /// What happened before a time, and after it; queries may be in both.
-    Time,
-    /// Some result pages, whatever their query.
-    Pages,
-}
-
-impl SplitBy {
-    /// The names, in the order of the values.
-    pub const NAMES: [&str; 3] = ["query", "time", "page"];
-}
-
-impl fmt::Display for SplitBy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(SplitBy::NAMES[*self as usize])
-    }
-}
-
-impl FromStr for SplitBy {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        find_named(&[SplitBy::Queries, SplitBy::Time, SplitBy::Pages], text, "a way to split a log")
-    }
-}
-
-impl FitLog {
-    /// A log of which about `share` of the queries are held out, chosen by a hash of their text and the seed.
-    pub fn by_queries(counts: &Counts, share: f64, seed: u64) -> Result<Self> {
-        let (train, held_out) = counts.split_queries(share, seed)?;
-        Ok(FitLog::new(train, held_out, SplitBy::Queries))
-    }
-
-    /// A log of which about `share` of the result pages are held out, at random: of logs so long that only a part of their pages is
-    /// kept whole, at most half of that part.
-    ///
-    /// For logs without features: nothing is known of a document that was never shown, so clicks can be predicted only where
-    /// queries are known.
-    pub fn by_pages(counts: &Counts, share: f64, seed: u64) -> Result<Self> {
-        let (train, held_out) = counts.split_pages(share, seed)?;
-        Ok(FitLog::new(train, held_out, SplitBy::Pages))
-    }
-
-    /// A log whose parts were read apart.
-    pub fn by_time(before: Counts, after: Counts) -> Self {
-        FitLog::new(before, after, SplitBy::Time)
-    }
-
-    fn new(train: Counts, mut held_out: Counts, split: SplitBy) -> Self {
+impl From<SplitLog> for FitLog {
+    /// What is held out and lies deeper than anything that was learned from is left out.
+    fn from(log: SplitLog) -> Self {
+        let SplitLog { train, mut held_out, by, summary } = log;
         let last = train.max_position();
         let before = held_out.impression_count();
         held_out.cells.retain(|cell| cell.position <= last);
         held_out.pages = held_out.pages.map(|pages| pages.to_depth(last));
         let too_deep = before - held_out.impression_count();
-        FitLog { train, held_out, split, pages: None, too_deep }
+        FitLog { train, held_out, split: by, pages: summary.pages, too_deep }
     }
+}
 
-    /// The log with what its pages look like.
-    pub fn pages(self, pages: PageSummary) -> Self {
-        FitLog { pages: Some(pages), ..self }
-    }
-
+impl FitLog {
     pub(super) fn check(&self) -> Result<()> {
         for (part, counts) in [("training", &self.train), ("held-out", &self.held_out)] {
             if counts.click_count() == 0 {

@@ -14,8 +14,9 @@ mod ranker;
 #[cfg(test)]
 mod tests;
 
+pub use crate::counts::SplitBy;
 pub use folder::FitFolder;
-pub use input::{FitData, FitLog, SplitBy};
+pub use input::{FitData, FitLog};
 pub use outcome::{FitOutcome, Graded, GradedPages, GradedResult, Judged, PartSizes, Training, TriedForm};
 
 use std::sync::OnceLock;
@@ -23,14 +24,12 @@ use std::sync::OnceLock;
 use crate::data::Dataset;
 use crate::doctor::{Diagnosis, Doctor, Severity};
 use crate::evaluate::leakage;
-use crate::options::{Options, option_value, options};
+use crate::options::{Options, options};
 use crate::progress::Progress;
 use crate::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
 use crate::ranker::ModelForm;
 use crate::relevance::{EstimationChoice, KnownLog, RelevancePredictor};
 use crate::{Error, Result};
-
-option_value!(SplitBy: Kind::Choice(SplitBy::NAMES.to_vec()));
 
 options! {
     /// The way from a log to a ranker.

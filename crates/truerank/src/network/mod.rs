@@ -22,6 +22,11 @@
 //! assert!(after[0] - after[1] < before[0] - before[1]);
 //! # Ok::<(), truerank::Error>(())
 //! ```
+//!
+//! Layer norm's gain and shift are folded into the linear map that follows, so one pass over activations is left per layer
+//! and direction. The bytes of a trained network may differ between kinds of CPU, whose kernels add in other orders. A
+//! [`Scaling`] is applied a row at a time where the first layer norm reads the row, in training as in scoring, so that no
+//! scaled copy of the matrix exists. It is no parameter; nothing trains it.
 
 mod architecture;
 mod elementwise;

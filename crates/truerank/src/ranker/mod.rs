@@ -3,6 +3,16 @@
 //! [`Training`] says how; [`LearnFrom`] what there is to learn from: relevance weights, click pairs or human grades; [`RankerKind`] which
 //! kinds of rankers there are. [`Dla`] fits a ranker and propensities to clicks. All make a [`Ranker`], which scores data sets
 //! and is saved as safetensors.
+//!
+//! Losses are listwise softmax and PRS; optimizers AdaGrad, Adam, SGD, and L-BFGS for the linear ranker, whose loss is
+//! convex. SVM-rank works by cutting planes with a stated duality gap; its most violated constraint is found by sorting, so
+//! long lists do not cost their square. `dla` is the one loop that reads clicks instead of weights, because each model weighs
+//! the other's clicks anew in every step. Training refuses what a kind of ranker would ignore, and the record says what was
+//! learned from, without names of files.
+//!
+//! `export` writes what other tools take. ONNX needs a few kinds of fields, only written, so its protocol buffers are written
+//! by hand: 70 lines, where a library would bring a code generator or more lines of message types. A form that cannot hold a
+//! ranker exactly is refused with the way out.
 
 mod dla;
 mod export;
@@ -13,6 +23,7 @@ mod labelled;
 mod lbfgs;
 mod linear_raw;
 mod loss;
+mod production;
 mod scale;
 mod svm_rank;
 mod targets;
@@ -32,6 +43,7 @@ pub use join::Unmatched;
 pub use kinds::{ModelForm, RankerKind};
 pub use labelled::labelled_share;
 pub use loss::{listwise_softmax, pairwise_prs, pairwise_prs_by_score};
+pub use production::{Production, production_ranker};
 pub use scale::scales_differ;
 pub use targets::{ScoredTrainingPairs, Targets, TrainingLists, TrainingPairs};
 pub use trainer::{Minimiser, ScoreMeasure, Validation};

@@ -13,7 +13,7 @@ use crate::simulate::{ShownLists, Simulation};
 fn log() -> (Dataset, Counts, Propensities) {
     let data = Generator::preset(Preset::Tiny).generate().unwrap().train;
     let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 10).unwrap()];
-    let simulator = Simulation::new().sessions(4000).shuffled(0.3).prepare(&data, &lists).unwrap();
+    let simulator = Simulation::new().sessions(4000).shuffle(0.3).prepare(&data, &lists).unwrap();
     let (counts, _) = count_log(&simulator.log(), &CountOptions::new()).unwrap();
     let propensities = simulator.propensities();
     assert!(counts.blocks().len() > 10);

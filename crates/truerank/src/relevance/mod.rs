@@ -3,6 +3,20 @@
 //! [`estimate`] is the short form; [`Estimation`] adds a prior, clipping and shrinkage;
 //! [`EstimationChoice`] is the default for people's own logs and what they ask for instead; [`Diagnostics`] says how much the
 //! weights depend on few clicks.
+//!
+//! # How weighing works
+//!
+//! Every estimator is one formula, `ŷ = Σ c·w`, with its own weight of a click, and so is its variance, `Σ n·w²·θγ(1−θγ)`.
+//! `Exposures` are the sums per document that all estimators share, made once in a pass over blocks of counts; out of these
+//! and an [`Estimation`] comes a `Weighing`, which gives weights and diagnostics. `smoothing` chooses β and `shrinkage` the
+//! strength, both by least estimated error. `predict` makes a prior from features, each query predicted by models that did
+//! not see it; `position` makes one from where documents are shown. `training` turns shrunk weights into the labels of a
+//! ranker, which needs less of the prior than an estimate of one document does. `pairs` prepares the PRS loss from click
+//! patterns: a matrix of weights per query, or two where the weight of a pair depends on which document is scored higher, so
+//! that training needs no sessions either way.
+//!
+//! Tests: `theorems.rs` checks the paper's two theorems by simulation and the cells against the loop over sessions;
+//! `gains.rs` and `lists.rs` check priors and varying lists against simulated truth.
 
 mod choice;
 mod correction;

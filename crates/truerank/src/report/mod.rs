@@ -18,6 +18,19 @@
 //! assert!(report.html()?.contains("12,000"));
 //! # Ok::<(), truerank::Error>(())
 //! ```
+//!
+//! # How pages are made
+//!
+//! One HTML file, an SVG per figure, a CSV and a LaTeX file per table; also plain text for terminals, and JSON. The same
+//! report is the same bytes. Which files it wrote stands in `report-files.json`, so that the next report removes what is
+//! stale and never a file of someone else.
+//!
+//! The page asks the network for nothing and says so in its policy, under which only its own script and style count. Strings
+//! are escaped in `escape` for SVG and LaTeX, by the template engine for HTML, and are never part of a script, which reads
+//! values from attributes. The script adds what paper cannot do (sorting, values under a pointer or the arrow keys, hiding a
+//! series); without it the page is whole. Charts are written by hand as SVG, since four kinds are all that is needed, with
+//! classes for colours, so that one drawing is right on light and on dark ground. A figure is drawn once for a wide page and
+//! once for a phone. Deliberately not here: markup inside texts beyond `code`, other charts, themes.
 
 mod check;
 mod escape;

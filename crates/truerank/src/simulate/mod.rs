@@ -2,6 +2,9 @@
 //!
 //! The protocol is the paper's (§4.1): each cluster of users has its own depth of looking and its own queries, and
 //! all share one judgement of relevance. Who ranked the lists is not this module's business.
+//!
+//! A [`ClickModel`] draws a session; the position-based one is here, others fit the trait. Cells can also be drawn without
+//! sessions: binomial clicks, so a billion sessions cost what a million do.
 
 mod cells;
 mod click_model;

@@ -1,10 +1,18 @@
 //! A Spark Connect server: queries enter, rows, views and folders of Parquet leave.
+//!
+//! This is the only part that knows the client, whose calls block. The log, the result and all steps between are files
+//! on storage that both sides see. Every step is written as Parquet before the next one reads it, so no plan grows with
+//! iterations, and a lost worker costs its own tasks alone. Columns are found, and refused, by [`log`](crate::log) as always;
+//! the cluster sees the files as one view of plain text and whole numbers. The sorted result passes through this machine a
+//! row group at a time, checked to be sorted, into the same writer as other counts: the artefact is the same bytes. What is
+//! wrong with a log is found there and named here, by reading the one file that has it. Deliberately not here: object stores,
+//! Spark's catalogues, other estimators.
 
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
 
-use spark_connect::row::Row;
+pub(super) use spark_connect::row::Row;
 use spark_connect::{DataFrame, SparkError, SparkSession};
 
 use super::paths::file_url;

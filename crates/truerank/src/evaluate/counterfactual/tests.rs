@@ -203,7 +203,7 @@ fn ratios_to_truth(lists: Lists, zipf: bool, seed: u64) -> [f64; 2] {
     };
     let simulation = Simulation::new().etas(vec![2.0, 1.0, 0.0]).sessions(12_000).seed(seed);
     let simulation = match lists {
-        Lists::Shuffled(share) => simulation.shuffled(share),
+        Lists::Shuffled(share) => simulation.shuffle(share),
         _ => simulation,
     };
     let simulation = if zipf { simulation.zipf(1.0) } else { simulation };

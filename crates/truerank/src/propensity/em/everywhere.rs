@@ -13,7 +13,7 @@ fn log() -> (Dataset, Counts) {
     let data = Generator::preset(Preset::Tiny).generate().unwrap().train;
     let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 6).unwrap()];
     let simulation =
-        Simulation::new().etas(vec![1.8, 0.6, 0.1]).users_per_cluster(60).user_noise(0.1).sessions(6000).shuffled(0.5);
+        Simulation::new().etas(vec![1.8, 0.6, 0.1]).users_per_cluster(60).user_noise(0.1).sessions(6000).shuffle(0.5);
     let log = simulation.prepare(&data, &lists).unwrap().log();
     let (counts, _) = count_log(&log, &CountOptions::new()).unwrap();
     assert!(counts.blocks().len() > 10);

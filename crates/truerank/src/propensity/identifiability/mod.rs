@@ -121,7 +121,6 @@ impl Identifiability {
     }
 
     /// The pieces of slots of which these pairs are linked by a clicked document; a value for each slot.
-    #[cfg(feature = "spark")]
     pub(crate) fn of_links(
         positions: usize,
         impressions: &[u64],

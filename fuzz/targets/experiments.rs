@@ -1,0 +1,4 @@
+//! Experiments: settings and each kind of result.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| truerank_fuzz::read("experiments", input));

@@ -1,0 +1,4 @@
+//! Everything that is typed as an option.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| truerank_fuzz::read("options", input));

@@ -1,0 +1,4 @@
+//! Logs in Parquet.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| truerank_fuzz::read("parquet_logs", input));

@@ -1,0 +1,4 @@
+//! Rankers.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| truerank_fuzz::read("ranker", input));
