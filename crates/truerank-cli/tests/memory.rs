@@ -51,7 +51,15 @@ fn little_memory_leaves_no_trace_in_weights() {
 fn little_memory_leaves_no_trace_in_propensities() {
     let sandbox = sandbox();
     let truth = "--against clicks.propensities.json";
-    for options in ["--data data --resamples 2", "--per-user --resamples 2 --iterations 20 --clusters 3"] {
+    let methods = [
+        "--data data --resamples 2",
+        "--per-user --resamples 2 --iterations 20 --clusters 3",
+        "--method swap --per-user --resamples 2",
+        "--method harvesting --per-user --resamples 2",
+        "--method cpbm --iterations 5 --resamples 2",
+        "--method user-pbm --data data --per-user --iterations 2",
+    ];
+    for options in methods {
         check(&sandbox, &format!("propensity counts {options} {truth} -o p.json"), &["p.json"]);
     }
 }
@@ -75,7 +83,7 @@ fn what_does_not_fit_is_said_clearly() {
         &format!("{relevance} --memory 1MiB --temporary missing"),
         "missing: no such folder for temporary files; create it first",
     );
-    let message = sandbox.fail("propensity counts --method harvesting --memory 1MiB -o p.json");
+    let message = sandbox.fail("propensity counts --method dla --data data --memory 1MiB -o p.json");
     let end = "but --memory is 1MiB; raise it, or use a method that reads counts in parts";
     assert!(message.starts_with("error: counts: takes about ") && message.ends_with(end), "{message}");
 }

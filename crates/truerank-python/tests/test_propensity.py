@@ -125,17 +125,17 @@ def test_features_of_users_are_a_file_or_arrays(world, tmp_path):
 
 @pytest.mark.parametrize("method, message", [
     (propensity.RegressionEM(clusters=3), "clusters is for the examination of each user: add per_user"),
-    (propensity.RegressionEM(per_user=True, clusters="few"), "clusters should be auto or a whole number from 1"),
+    (propensity.RegressionEM(per_user=True, clusters="few"), "clusters: should be auto or a whole number from 1"),
     (propensity.RegressionEM(per_user=True, shrink="none", clusters=3), "clusters is for shrink clusters, but shrink is none"),
     (propensity.RegressionEM(per_user=True, shrink="much"), "known are none, population, clusters"),
     (propensity.RegressionEM(relevance="cubic"), "mlp:64,32"),
     (propensity.RegressionEM(prior="flat"), "known are fitted, none"),
     (propensity.RegressionEM(per_user=True, prior="none", clusters=3), "only with a fitted prior of relevance"),
-    (propensity.RegressionEM(relevance="linear"), "needs the features of the documents"),
-    (propensity.RegressionEM(tolerance=3.0), "tolerance should be in"),
-    (propensity.RegressionEM(resamples=1), "should be 0 or at least 2, but is 1"),
-    (propensity.UserPBM(), "UserPBM learns from features"),
-    (propensity.DLA(), "DLA learns from features"),
+    (propensity.RegressionEM(relevance="linear"), "learns from features"),
+    (propensity.RegressionEM(tolerance=3.0), "tolerance is 3(.0)?, but should be between 0 and 1"),
+    (propensity.RegressionEM(resamples=1), "is 1, but should be 0 for no standard errors, or at least 2"),
+    (propensity.UserPBM(), "learns from features, but there are none: name them with data"),
+    (propensity.DLA(), "learns from features, but there are none: name them with data"),
 ])
 def test_what_cannot_be_is_refused(world, method, message):
     with pytest.raises(ValueError, match=message):
@@ -156,7 +156,7 @@ def test_parameters_are_those_of_scikit_learn(world):
     from sklearn.base import clone
 
     em = propensity.RegressionEM(per_user=True, clusters=4)
-    assert em.get_params()["clusters"] == 4 and em.get_params()["seed"] is None
+    assert em.get_params()["clusters"] == 4 and em.get_params()["seed"] == 1
     assert em.set_params(clusters=5) is em and em.clusters == 5
     assert repr(em) == "RegressionEM(per_user=True, clusters=5)"
     assert clone(em).get_params() == em.get_params()

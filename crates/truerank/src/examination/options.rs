@@ -19,6 +19,9 @@ pub struct ExaminationOptions {
     chosen: Vec<(&'static str, Vec<String>)>,
 }
 
+/// Whether a method reads a file, or writes it.
+type IsRead = fn(&Method) -> bool;
+
 /// Options of the method alone, with what was chosen.
 pub(super) fn configured<T: Options>(options: &ExaminationOptions) -> Result<T> {
     let mut own = T::default();
@@ -38,7 +41,7 @@ impl ExaminationOptions {
     /// Refuses, before anything is read, options and files that the method has no use for, and values that it cannot have.
     /// Each file is given or not: features of documents, features of users, where to write the ranker.
     pub fn check(&self, data: bool, user_features: bool, ranker: bool) -> Result<()> {
-        let files: [(&str, bool, fn(&Method) -> bool); 3] = [
+        let files: [(&str, bool, IsRead); 3] = [
             ("data", data, |method| method.features != Features::Unused),
             ("user_features", user_features, |method| method.reads_contexts),
             ("ranker", ranker, |method| method.gives_ranker),

@@ -1,6 +1,6 @@
 //! What the checks found on the cluster, said in the words of counting here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::cluster::{Cluster, Row};
 use super::paths::{path_of, text};
@@ -86,8 +86,8 @@ impl Checked<'_> {
     }
 
     /// What reading a file here says of it, where that is an error.
-    pub fn first_bad_row(&self, file: &PathBuf) -> Option<Error> {
-        for_each_rows(&[file.clone().into()], self.options, &Silent, |_| Ok(())).err()
+    pub fn first_bad_row(&self, file: &Path) -> Option<Error> {
+        for_each_rows(&[file.to_path_buf().into()], self.options, &Silent, |_| Ok(())).err()
     }
 
     /// The row with its place, found by reading the files that have rows of the page.

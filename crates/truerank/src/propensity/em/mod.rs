@@ -87,9 +87,7 @@ impl FromStr for RelevanceForm {
             "linear" => Ok(RelevanceForm::Linear),
             "mlp" => Ok(RelevanceForm::mlp()),
             _ if text.starts_with("mlp:") => Ok(RelevanceForm::Mlp(text.parse()?)),
-            _ => Err(Error::parameter(format!(
-                "relevance is `table`, `linear`, `mlp` or like `mlp:64,32`, but is `{text}`"
-            ))),
+            _ => Err(Error::parameter(format!("should be table, linear, mlp or like mlp:64,32, but is '{text}'"))),
         }
     }
 }
