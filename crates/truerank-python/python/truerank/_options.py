@@ -9,67 +9,36 @@ _Path = Union[str, "PathLike[str]"]
 _Any = Any
 
 
-class RegressionEmOptions(TypedDict, total=False):
-    """Estimating examination by Regression-EM: `em`."""
+class GenerationOptions(TypedDict, total=False):
+    """Generating data."""
 
-    per_user: bool | None
-    relevance: str | None
-    prior: Literal["fitted", "none"] | None
-    shrink: Literal["none", "population", "clusters"] | None
-    clusters: str | float | None
-    grouping: Literal["mixture", "k-means"] | None
-    strict: bool | None
-    iterations: int | None
-    tolerance: float | None
-    resamples: int | None
+    preset: Literal["tiny", "small", "yahoo", "baidu", "hard"] | None
+    seed: int | None
+    queries: Sequence[int] | int | None
+    features: int | None
+
+
+class SimulationOptions(TypedDict, total=False):
+    """Simulating a log."""
+
+    sessions: int | None
+    users: int | None
+    etas: Sequence[float] | float | None
+    users_per_cluster: int | None
+    user_noise: float | None
+    zipf: float | None
+    shared_queries: bool | None
+    click_noise: float | None
+    swap: float | None
+    shuffle: float | None
     seed: int | None
 
 
-class SwapExperimentOptions(TypedDict, total=False):
-    """Estimating examination by the swap experiment: `swap`."""
+class ProductionOptions(TypedDict, total=False):
+    """Lists of a simulated log."""
 
-    per_user: bool | None
-    resamples: int | None
-    seed: int | None
-
-
-class InterventionHarvestingOptions(TypedDict, total=False):
-    """Estimating examination by intervention harvesting: `harvesting`."""
-
-    per_user: bool | None
-    weighting: Literal["documents", "overlap"] | None
-    iterations: int | None
-    tolerance: float | None
-    resamples: int | None
-    seed: int | None
-
-
-class CpbmOptions(TypedDict, total=False):
-    """Estimating examination by the contextual position-based model: `cpbm`."""
-
-    weighting: Literal["documents", "overlap"] | None
-    iterations: int | None
-    tolerance: float | None
-    resamples: int | None
-    seed: int | None
-
-
-class UserPbmOptions(TypedDict, total=False):
-    """Estimating examination by the click likelihood: `user-pbm`."""
-
-    per_user: bool | None
-    iterations: int | None
-    tolerance: float | None
-    seed: int | None
-
-
-class DlaOptions(TypedDict, total=False):
-    """Estimating examination by dual learning: `dla`."""
-
-    per_user: bool | None
-    model: str | None
-    iterations: int | None
-    seed: int | None
+    length: int | None
+    production_share: float | None
 
 
 class TrainingOptions(TypedDict, total=False):
@@ -98,3 +67,31 @@ class ExportOptions(TypedDict, total=False):
     steps: int | None
     click_noise: float | None
     name: str | None
+
+
+class ExperimentOptions(TypedDict, total=False):
+    """Experiments."""
+
+    preset: Literal["tiny", "small", "yahoo", "baidu", "hard"] | None
+    max_grade: int | None
+    zero_based: bool | None
+    features: int | None
+    sessions: int | None
+    sizes: Sequence[int] | int | None
+    seeds: int | None
+    model: Sequence[str] | str | None
+    standardise: bool | None
+    steps: int | None
+    patience: int | None
+    columns: Sequence[str] | str | None
+
+
+class DemoOptions(TypedDict, total=False):
+    """The demo."""
+
+    preset: Literal["tiny", "small", "yahoo", "baidu", "hard"] | None
+    sessions: int | None
+    model: str | None
+    steps: int | None
+    seeds: int | None
+    seed: int | None
