@@ -1,5 +1,6 @@
 //! Options of the library as flags: each declaration enters, its flag with help, default and check leaves.
 
+use std::ops::Deref;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, ValueParser};
@@ -12,6 +13,14 @@ use truerank::text::rename_quoted;
 /// A struct of options as it was typed, with defaults where nothing was.
 #[derive(Clone, Default)]
 pub struct Typed<T>(pub T);
+
+impl<T> Deref for Typed<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
 
 impl<T: Options> Args for Typed<T> {
     fn augment_args(command: Command) -> Command {
@@ -59,9 +68,9 @@ fn kebab(name: &str) -> String {
     name.replace('_', "-")
 }
 
-/// Flags that are off by default are said without a value.
+/// Flags that are not on by default are said without a value.
 fn is_switch(field: &Field) -> bool {
-    field.kind == Kind::Flag && field.default == ["false"]
+    field.kind == Kind::Flag && field.default != ["true"]
 }
 
 fn texts(field: &Field, matches: &ArgMatches) -> Vec<String> {
@@ -87,6 +96,7 @@ fn argument(field: &Field) -> Arg {
         return argument.action(ArgAction::SetTrue);
     }
     let argument = match field.is_list {
+        true if field.has_commas || field.kind == Kind::Mapping => argument.action(ArgAction::Append),
         true => argument.action(ArgAction::Append).value_delimiter(','),
         false => argument.action(ArgAction::Set).allow_negative_numbers(true),
     };

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use truerank::progress::Progress;
-use truerank::text::{line, printable};
+use truerank::text::{line, printable, rename_quoted};
+
+use crate::options::flag_of;
 
 /// Progress on standard error.
 pub struct Shown {
@@ -35,11 +37,11 @@ impl Shown {
         Shown { kind, bar: Mutex::new(None) }
     }
 
-    /// A line about what was done, unless quiet.
+    /// A line about what was done, with options as they are typed here, unless quiet.
     pub fn say(&self, text: &str) {
         self.finish();
         if !matches!(self.kind, Kind::Quiet) {
-            say_error(text);
+            say_error(&rename_quoted(text, flag_of));
         }
     }
 

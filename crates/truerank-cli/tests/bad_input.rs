@@ -111,7 +111,7 @@ fn bad_logs() {
             ("count header.csv -o OUT-counts", &["header.csv: holds no impressions, only a header"]),
             (
                 "count no-position.csv -o OUT-counts",
-                &["no-position.csv: has no column 'position'", "--column position=NAME"],
+                &["no-position.csv: has no column 'position'", "--columns position=NAME"],
             ),
             ("count zeros.csv -o OUT-counts", &["zeros.csv:1: holds a NUL byte"]),
             ("count zeros.parquet -o OUT-counts", &["zeros.parquet: is not a complete Parquet file"]),
@@ -124,11 +124,8 @@ fn bad_logs() {
             ("count data -o OUT-counts", &["data: is a folder without log files, but", ".jsonl"]),
             ("count clicks.csv nowhere.csv -o OUT-counts", &["nowhere.csv: no such file or folder"]),
             ("count clicks.csv --column who=client -o OUT-counts", &["no field 'who'", "session, user, query, doc"]),
-            (
-                "count clicks.csv --column user -o OUT-counts",
-                &["--column is 'user', but should look like user=client_id"],
-            ),
-            ("count data/train.txt -o OUT-counts", &["data/train.txt: ", ".parquet, .csv, .tsv", "--format"]),
+            ("count clicks.csv --column user -o OUT-counts", &["--columns: 'user' should look like user=client_id"]),
+            ("count data/train.txt -o OUT-counts", &["data/train.txt: ", ".parquet, .pq, .csv, .tsv", "--format"]),
             (
                 "count relevance.parquet -o OUT-counts",
                 &["relevance.parquet: lacks 2 columns: 'session'", ", 'position'; it has query, doc"],
@@ -343,20 +340,20 @@ fn wrong_values() {
     check(
         &sandbox,
         &[
-            ("generate --preset huge -o OUT-data", &["--preset", "'huge' is not a preset; known are tiny, small"]),
+            ("generate --preset huge -o OUT-data", &["--preset", "'huge'", "tiny, small"]),
             (
                 "relevance counts --propensities clicks.propensities.json --estimator best -o OUT.parquet",
                 &["best", "user-aware"],
             ),
             (
                 "relevance counts --propensities clicks.propensities.json --beta much -o OUT.parquet",
-                &["beta is 'much', but should be auto"],
+                &["--beta: it is 'much', but should be auto"],
             ),
             (
                 "relevance counts --propensities clicks.propensities.json --beta=-1 -o OUT.parquet",
-                &["beta is '-1', but should be auto, likelihood or a number from 0"],
+                &["--beta: it is '-1', but should be auto, likelihood or a number from 0"],
             ),
-            ("relevance counts --propensities clicks.propensities.json --beta NaN -o OUT.parquet", &["beta is 'NaN'"]),
+            ("relevance counts --propensities clicks.propensities.json --beta NaN -o OUT.parquet", &["it is 'NaN'"]),
             ("evaluate data/test.txt --ranker ranker.st --measure nDCG@0", &["--measure", "nDCG@0"]),
             (
                 "evaluate data/test.txt --ranker ranker.st --measure clicks",
@@ -386,11 +383,14 @@ fn wrong_values() {
             ("train data --cost 9 -o OUT.st", &["share and cost are for svm-rank, but the model is mlp"]),
             ("train data --model svm-rank --share 0 -o OUT.st", &["share", "0"]),
             ("train data --model svm-rank --cost 0 -o OUT.st", &["the cost C should be positive and finite, but is 0"]),
-            ("simulate data --sessions 0 -o OUT.csv", &["sessions", "at least 1, but is 0"]),
+            ("simulate data --sessions 0 -o OUT.csv", &["--sessions is 0, but should be at least 1"]),
             ("simulate data --sessions many -o OUT.csv", &["--sessions", "many"]),
-            ("simulate data --users 7 -o OUT.csv", &["--users is 7, but the paper has 5, 10 or 20; pass --etas"]),
-            ("simulate data --swap 1.5 -o OUT.csv", &["between 0 and 1, but is 1.5"]),
-            ("simulate data --click-noise 2 -o OUT.csv", &["between 0 and 1, but is 2"]),
+            (
+                "simulate data --users 7 -o OUT.csv",
+                &["--users is 7, but the paper has 5, 10 or 20; give --etas instead"],
+            ),
+            ("simulate data --swap 1.5 -o OUT.csv", &["--swap is 1.5, but should be from 0 to 1"]),
+            ("simulate data --click-noise 2 -o OUT.csv", &["--click-noise is 2, but should be from 0 to 1"]),
             ("simulate data --length 0 -o OUT.csv", &["length", "0"]),
             ("simulate data --etas 1,x -o OUT.csv", &["--etas", "x"]),
             ("simulate data --production-share 0 -o OUT.csv", &["share", "0"]),
@@ -399,7 +399,7 @@ fn wrong_values() {
             ("count clicks.csv --threads 0 -o OUT-counts", &["--threads", "0 is not in 1.."]),
             ("convert data/test.txt --max-grade 300 -o OUT.parquet", &["--max-grade", "300"]),
             ("demo --model tree", &["tree"]),
-            ("demo --preset tiny --sessions 0", &["sessions", "at least 1, but is 0"]),
+            ("demo --preset tiny --sessions 0", &["--sessions is 0, but should be at least 1"]),
             ("demo --seeds 0", &["--seeds"]),
         ],
     );

@@ -235,7 +235,7 @@ fn columns_are_guessed_joined_and_said_aloud() {
     let expected = ["user is read from client_id", "query is read from keyword", "doc is read from url"];
     assert!(expected.iter().all(|remark| remarks.contains(remark)), "{remarks:?}");
     let line = sandbox.fail("count c.csv -o counts");
-    assert!(line.contains("belongs to users 'a' and 'b'") && line.contains("--column session="), "{line}");
+    assert!(line.contains("belongs to users 'a' and 'b'") && line.contains("--columns session="), "{line}");
     let found = sandbox.json("count c.csv --column session=client_id+serp --column user= --json -o counts");
     assert_eq!(found["users"], 1);
     assert!(found["remarks"].to_string().contains("one anonymous user"), "{found}");

@@ -198,7 +198,7 @@ fn what_cannot_be_run_is_refused_before_anything_is_written() {
         ("experiment rq1 --preset tiny -o full", &["full", "is not empty", "experiment.toml"]),
         ("experiment rq1 --data nowhere -o r", &["nowhere", "no such file or folder"]),
         ("experiment real --preset tiny --log log.csv -o r", &["real.log", "data.folder"]),
-        ("experiment rq1 --preset tiny --sessions 0 -o r", &["sessions", "at least 1, but is 0"]),
+        ("experiment rq1 --preset tiny --sessions 0 -o r", &["--sessions is 0, but should be at least 1"]),
         ("experiment rq1 --preset tiny -o no/such/folder", &["no/such", "no such file or folder"]),
         ("report full", &["full", "experiment.toml"]),
         ("report nowhere", &["nowhere", "experiment.toml"]),

@@ -68,15 +68,9 @@ fn what_does_not_fit_is_said_clearly() {
     let sandbox = sandbox();
     let refused = |arguments: &str, expected: &str| assert_eq!(sandbox.fail(arguments), format!("error: {expected}"));
     let relevance = "relevance counts --propensities clicks.propensities.json -o r.parquet";
-    let size = "should be a size such as 512MiB, 1.5GiB or 2GB";
-    refused(
-        &format!("{relevance} --memory much"),
-        &format!("invalid value 'much' for '--memory <SIZE>': memory is 'much', but {size}"),
-    );
-    refused(
-        &format!("{relevance} --memory 10kB"),
-        "invalid value '10kB' for '--memory <SIZE>': memory is '10kB', but should be at least 1MiB",
-    );
+    let size = "--memory: 'much' is not a size such as 512MiB, 1.5GiB or 2GB";
+    refused(&format!("{relevance} --memory much"), size);
+    refused(&format!("{relevance} --memory 10kB"), "--memory: '10kB' is too little; at least 1MiB is needed");
     refused(
         &format!("{relevance} --memory 1MiB --temporary missing"),
         "missing: no such folder for temporary files; create it first",

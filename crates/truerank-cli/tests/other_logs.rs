@@ -70,10 +70,12 @@ fn conditions_are_checked_before_and_while_reading() {
             .contains("has no column 'dwell'; it has session, query, doc, position, dwell_time")
     );
     assert!(
-        fail("--click-when dwell_time>0")
-            .ends_with("log.csv:3: dwell_time is long, but --click-when dwell_time>0 needs a number")
+        fail("--click-when dwell_time>0").ends_with("log.csv:3: dwell_time is long, but dwell_time>0 needs a number")
     );
-    assert!(fail("--click-when dwell_time>0 --column click=doc").contains("both --click-when 'dwell_time>0' and"));
+    assert!(
+        fail("--click-when dwell_time>0 --column click=doc")
+            .contains("--click-when is 'dwell_time>0' and --columns has click=doc")
+    );
     assert!(fail("--click-when dwell_time>0 --clicks docs").contains("--clicks says that lists name clicked ones"));
     let output = sandbox.output("count log.csv --click-when dwell_time=>3 -o counts");
     let message = String::from_utf8(output.stderr).unwrap();

@@ -194,8 +194,8 @@ fn what_cannot_be_asked_of_fit_is_refused() {
     refused("--feature score --held-out 1", "--held-out is 1, but should be between 0 and 1");
     refused("--feature score --model tree", "tree");
     refused("--feature nothing", "nothing");
-    refused("--feature score --beta much", "beta is 'much', but should be auto, likelihood or a number from 0");
-    refused("--feature score --estimator naive --shrink auto", "belong to user-aware and user-aware-smoothed");
+    refused("--feature score --beta much", "--beta: it is 'much', but should be auto, likelihood or a number from 0");
+    refused("--feature score --estimator naive --shrink auto", "are for user-aware or user-aware-smoothed");
     let line = sandbox.fail("fit - --format tsv --feature score -o out");
     assert!(line.contains("standard input can be read once only"), "{line}");
 }

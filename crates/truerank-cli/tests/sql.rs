@@ -14,7 +14,7 @@ fn the_statements_are_printed() {
 #[test]
 fn unknown_dialects_and_fields_are_refused() {
     let sandbox = Sandbox::new();
-    assert!(sandbox.fail("sql --dialect oracle").contains("known are spark, duckdb, bigquery"));
+    assert!(sandbox.fail("sql --dialect oracle").contains("[possible values: spark, duckdb, bigquery]"));
     assert!(sandbox.fail("sql --column who=x").contains("a log has no field 'who'"));
 }
 
@@ -23,7 +23,7 @@ fn unknown_dialects_and_fields_are_refused() {
 #[test]
 fn builds_without_spark_say_how_to_get_it() {
     let sandbox = Sandbox::new();
-    sandbox.write("clicks.csv", "session,user,query,doc,position,click\n1,u,q,a,1,0\n");
+    sandbox.write("clicks.csv", "session,user,query,doc,position,click\n1,u,q,a,1,1\n");
     sandbox.run("count clicks.csv -o counts");
     let expected = "this build has no Spark; build one with `cargo build --release --features spark`";
     for command in ["count clicks.csv", "propensity counts"] {

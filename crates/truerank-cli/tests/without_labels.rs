@@ -63,18 +63,21 @@ fn corrections_that_change_nothing_or_do_not_fit_are_refused() {
     };
     refused(
         "--estimator user-aware --prior mean",
-        "prior mean changes nothing without clip or shrink; add --shrink auto",
+        "--prior mean changes nothing without --clip or --shrink; add --shrink auto",
     );
-    refused("--prior model --shrink auto", "--prior model needs the features of the documents; add --data");
+    refused(
+        "--prior model --shrink auto",
+        "--prior model needs the features of the documents, but there are none; add --data",
+    );
     refused("--prior mean --shrink auto --data data", "--data is for --prior model");
     refused(
         "--estimator ips-pbm --clip 0.1",
-        "belong to user-aware and user-aware-smoothed, but --estimator is ips-pbm",
+        "--prior, --clip and --shrink are for user-aware or user-aware-smoothed, but --estimator is ips-pbm",
     );
-    refused("--estimator all --shrink 2", "belong to user-aware and user-aware-smoothed, but --estimator is all");
-    refused("--clip 2", "clip should be above 0 and at most 1, but is 2");
+    refused("--estimator all --shrink 2", "are for user-aware or user-aware-smoothed, but --estimator is naive");
+    refused("--clip 2", "--clip is 2, but should be above 0 and at most 1");
     refused("--shrink=-1", "should be none, auto or a number from 0");
-    refused("--prior guess", "'guess' is not a prior; known are none, mean, position, model");
+    refused("--prior guess", "invalid value 'guess' for '--prior <PRIOR>'");
     refused("--prior model --shrink 1 --data held-out", "are they from the same data?");
 }
 
@@ -105,7 +108,7 @@ fn a_ranker_is_not_judged_by_what_it_learned_from() {
     let allowed = sandbox.run(&format!("{judge} --train-counts counts --allow-shared-queries"));
     assert!(allowed.contains("queries are also in the training counts"), "{allowed}");
     let line = sandbox.fail(&format!("{judge} --estimator naive --clip 0.1"));
-    assert!(line.contains("clip belongs to user-aware"), "{line}");
+    assert!(line.contains("--clip is for user-aware or user-aware-smoothed"), "{line}");
 }
 
 #[test]

@@ -7,16 +7,15 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int32Array, Int64Array};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use truerank::counts::{CountOptions, Counts, CountsView, LogSummary, count_files};
-use truerank::files::Room;
-use truerank::memory::Memory;
+use truerank::counts::{CountOptions, Counts, CountsView, LogSource, LogSummary};
+use truerank::files::RoomOptions;
 
-use crate::error::{LogWarning, value_error};
+use crate::error::LogWarning;
 use crate::html;
 use crate::ids::ids_to_numpy;
 use crate::json::json_to_python;
-use crate::log::{LogInput, LogOptions};
-use crate::options::{parsed, with};
+use crate::log::{log_source, take_reading};
+use crate::options::Keywords;
 use crate::run::{run, run_quiet};
 use crate::table::{PyTable, id_column, table};
 
@@ -35,12 +34,12 @@ use crate::table::{PyTable, id_column, table};
 pub struct PyCounts {
     pub inner: Arc<Counts>,
     /// What is known of the log, where it was counted here.
-    pub summary: Option<Arc<LogSummary>>,
+    pub summary: Arc<LogSummary>,
 }
 
 impl From<Counts> for PyCounts {
     fn from(counts: Counts) -> Self {
-        PyCounts { inner: Arc::new(counts), summary: None }
+        PyCounts { inner: Arc::new(counts), summary: Arc::default() }
     }
 }
 
@@ -62,46 +61,22 @@ impl PyCounts {
     /// lists. `patterns=True` also counts which clicks occur together, which the PRS loss needs. What does not fit into
     /// `memory` (`"2GiB"`; half of what is free by default) while counting goes to the folder `temporary`.
     #[staticmethod]
-    #[pyo3(signature = (log, *, columns=None, format=None, on_bad_row=None, since=None, until=None, list_separator=None,
-        clicks=None, click_when=None, header=None, events=None, patterns=None, memory=None, temporary=None, progress=None))]
-    #[allow(clippy::too_many_arguments)] // Python's are keywords.
+    #[pyo3(signature = (log, *, progress=None, **options))]
     fn from_log<'py>(
         log: &Bound<'py, PyAny>,
-        columns: Option<Bound<'py, PyDict>>,
-        format: Option<&Bound<'py, PyAny>>,
-        on_bad_row: Option<PathBuf>,
-        since: Option<&Bound<'py, PyAny>>,
-        until: Option<&Bound<'py, PyAny>>,
-        list_separator: Option<char>,
-        clicks: Option<&Bound<'py, PyAny>>,
-        click_when: Option<&Bound<'py, PyAny>>,
-        header: Option<&Bound<'py, PyAny>>,
-        events: Option<&Bound<'py, PyAny>>,
-        patterns: Option<bool>,
-        memory: Option<&Bound<'py, PyAny>>,
-        temporary: Option<PathBuf>,
         progress: Option<&Bound<'py, PyAny>>,
+        options: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Self> {
         let py = log.py();
-        let options = LogOptions {
-            columns,
-            format,
-            on_bad_row,
-            since,
-            until,
-            list_separator,
-            clicks,
-            click_when,
-            header,
-            events,
-        };
-        let input = LogInput::from_python(log, options.read_options()?)?;
-        let room = room(memory, temporary)?;
-        let what = with(CountOptions::new().room(room), patterns, CountOptions::patterns);
-        let (counts, summary) =
-            run(py, progress, |progress| count_files(&input.paths, &input.options, &what, progress))?;
-        warn(py, &summary)?;
-        Ok(PyCounts { inner: Arc::new(counts), summary: Some(Arc::new(summary)) })
+        let mut keywords = Keywords::new(options)?;
+        let reading = take_reading(&mut keywords)?;
+        let room = keywords.take::<RoomOptions>()?.room(None);
+        let what = keywords.take::<CountOptions>()?.room(Some(room));
+        keywords.finish()?;
+        let log = log_source(log, reading)?;
+        let (inner, summary) = run(py, progress, |progress| log.count(&what, progress))?;
+        warn(py, &log, &summary)?;
+        Ok(PyCounts { inner, summary: Arc::new(summary) })
     }
 
     /// Reads a folder that `write` or `truerank count` wrote.
@@ -132,15 +107,13 @@ impl PyCounts {
     /// The totals, the rows left out and what should be known, as `truerank count --json` prints them.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let unknown = LogSummary::default();
-        let summary = self.summary.as_deref().unwrap_or(&unknown);
-        json_to_python(py, &summary.to_json(&self.inner.totals()))
+        json_to_python(py, &self.summary.to_json(&self.inner.totals()))
     }
 
     /// What should be known of the log: guessed columns, rows left out.
     #[getter]
     fn remarks(&self) -> Vec<String> {
-        self.summary.as_ref().map_or(Vec::new(), |summary| summary.remarks())
+        self.summary.remarks()
     }
 
     /// The ids of the queries, sorted.
@@ -238,23 +211,12 @@ impl PyCounts {
     }
 }
 
-/// Says aloud that rows were left out.
-pub fn warn(py: Python<'_>, summary: &LogSummary) -> PyResult<()> {
-    let Some(left_out) = summary.left_out() else { return Ok(()) };
+/// Warns that rows were left out, where they were read now.
+pub fn warn(py: Python<'_>, log: &LogSource, summary: &LogSummary) -> PyResult<()> {
+    let Some(left_out) = summary.left_out().filter(|_| !log.is_counted()) else { return Ok(()) };
     let first = summary.bad_rows.first.first().map_or(String::new(), |first| format!("; the first: {first}"));
     let text = CString::new(truerank::text::line(&format!("{left_out}{first}"))).unwrap_or_default();
     PyErr::warn(py, &py.get_type::<LogWarning>(), &text, 1)
-}
-
-pub fn room(memory: Option<&Bound<'_, PyAny>>, temporary: Option<PathBuf>) -> PyResult<Room> {
-    let room = Room::new(parsed(memory)?.unwrap_or_else(Memory::half_of_free));
-    match temporary {
-        Some(folder) if !folder.is_dir() => {
-            Err(value_error(format!("{}: is no folder, but temporary files go to one", folder.display())))
-        }
-        Some(folder) => Ok(room.temporary(&folder)),
-        None => Ok(room),
-    }
 }
 
 fn numbers(values: impl Iterator<Item = u64>) -> ArrayRef {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use numpy::PyArray1;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use truerank::data::{
-    self, Dataset, DatasetBuilder, Generator, Preset, ReadOptions, Splits, read_dataset, read_splits, write_dataset,
+    self, Dataset, DatasetBuilder, Generation, ReadOptions, Splits, read_dataset, read_splits, write_dataset,
 };
 use truerank::ids::{IdIndex, Ids};
 
@@ -17,6 +17,7 @@ use crate::arrays::{features_from_python, features_to_numpy, floats_from_python}
 use crate::error::{to_python, value_error};
 use crate::html;
 use crate::ids::{ids_from_python, ids_to_numpy};
+use crate::options::{options_of, with};
 use crate::run::{run, run_quiet};
 
 /// Documents of queries: a matrix of features, and grades where people gave them.
@@ -304,18 +305,6 @@ fn check_docs(data: &Dataset) -> truerank::Result<()> {
 }
 
 /// The options of a reader that were given.
-fn options(max_grade: Option<u8>, zero_based: Option<bool>, feature_count: Option<usize>) -> ReadOptions {
-    let options = with_max_grade(ReadOptions::new(), max_grade);
-    let options = match zero_based {
-        Some(zero_based) => options.zero_based(zero_based),
-        None => options,
-    };
-    match feature_count {
-        Some(count) => options.feature_count(count),
-        None => options,
-    }
-}
-
 /// Divides queries at random into training, validation and test parts with these shares.
 ///
 /// >>> splits = truerank.split_by_query(truerank.generate("tiny").train, (0.6, 0.2, 0.2))
@@ -329,29 +318,17 @@ pub fn split_by_query(py: Python<'_>, data: &PyDataset, shares: [f64; 3], seed: 
 
 /// Reads LETOR/SVMlight text, also compressed.
 #[pyfunction]
-#[pyo3(signature = (path, *, max_grade=None, zero_based=None, feature_count=None))]
-pub fn read_svmlight(
-    py: Python<'_>,
-    path: PathBuf,
-    max_grade: Option<u8>,
-    zero_based: Option<bool>,
-    feature_count: Option<usize>,
-) -> PyResult<PyDataset> {
-    let options = options(max_grade, zero_based, feature_count);
+#[pyo3(signature = (path, **options))]
+pub fn read_svmlight(py: Python<'_>, path: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<PyDataset> {
+    let options: ReadOptions = options_of(options)?;
     run_quiet(py, || data::read_svmlight(&path, &options)).map(PyDataset::from)
 }
 
 /// Reads a data set file: Parquet, or LETOR/SVMlight text.
 #[pyfunction(name = "read_dataset")]
-#[pyo3(signature = (path, *, max_grade=None, zero_based=None, feature_count=None))]
-pub fn read_dataset_file(
-    py: Python<'_>,
-    path: PathBuf,
-    max_grade: Option<u8>,
-    zero_based: Option<bool>,
-    feature_count: Option<usize>,
-) -> PyResult<PyDataset> {
-    let options = options(max_grade, zero_based, feature_count);
+#[pyo3(signature = (path, **options))]
+pub fn read_dataset_file(py: Python<'_>, path: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<PyDataset> {
+    let options: ReadOptions = options_of(options)?;
     run_quiet(py, || read_dataset(&path, &options)).map(PyDataset::from)
 }
 
@@ -423,15 +400,9 @@ impl PySplits {
 
 /// Reads a folder with train, vali and test files, or one of the ULTRA toolbox.
 #[pyfunction(name = "read_splits")]
-#[pyo3(signature = (folder, *, max_grade=None, zero_based=None, feature_count=None))]
-pub fn read_splits_folder(
-    py: Python<'_>,
-    folder: PathBuf,
-    max_grade: Option<u8>,
-    zero_based: Option<bool>,
-    feature_count: Option<usize>,
-) -> PyResult<PySplits> {
-    let options = options(max_grade, zero_based, feature_count);
+#[pyo3(signature = (folder, **options))]
+pub fn read_splits_folder(py: Python<'_>, folder: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<PySplits> {
+    let options: ReadOptions = options_of(options)?;
     PySplits::new(py, run_quiet(py, || read_splits(&folder, &options))?)
 }
 
@@ -441,24 +412,15 @@ pub fn read_splits_folder(
 /// >>> data
 /// <Splits: 200 queries to train, 50 queries to validate, 100 queries to test, 20 features>
 #[pyfunction]
-#[pyo3(signature = (preset="small", *, seed=None, queries=None, features=None, progress=None))]
+#[pyo3(signature = (preset=None, /, *, progress=None, **options))]
 pub fn generate(
     py: Python<'_>,
-    preset: &str,
-    seed: Option<u64>,
-    queries: Option<(usize, usize, usize)>,
-    features: Option<usize>,
+    preset: Option<&str>,
     progress: Option<&Bound<'_, PyAny>>,
+    options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PySplits> {
-    let mut generator = Generator::preset(preset.parse::<Preset>().map_err(to_python)?);
-    if let Some(seed) = seed {
-        generator = generator.seed(seed);
-    }
-    if let Some((train, validation, test)) = queries {
-        generator = generator.queries(train, validation, test);
-    }
-    if let Some(count) = features {
-        generator = generator.features(count);
-    }
+    let preset = preset.map(str::parse).transpose().map_err(to_python)?;
+    let generation = with(options_of::<Generation>(options)?, preset, Generation::preset);
+    let generator = generation.generator().map_err(to_python)?;
     PySplits::new(py, run(py, progress, |progress| generator.generate_with(progress))?)
 }

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use truerank::counts::{CountOptions, Counts, CountsView, LogSummary, Need, count_files_view, open_counts};
+use truerank::counts::{CountOptions, Need};
 use truerank::data::Dataset;
 use truerank::doctor::{Diagnosis, Doctor};
-use truerank::progress::Progress;
+use truerank::files::RoomOptions;
 use truerank::report::{Report, Verdict};
 
-use crate::counts::{PyCounts, room, warn};
+use crate::counts::warn;
 use crate::dataset::{PyDataset, PySplits};
 use crate::html;
 use crate::json::json_to_python;
-use crate::log::{LogInput, LogOptions};
-use crate::options::with;
+use crate::log::{log_source, take_reading};
+use crate::options::Keywords;
 use crate::run::{run, run_quiet};
 
 /// What a log is fit for, and why.
@@ -118,38 +118,6 @@ pub fn documents(data: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Arc<Dataset
     }
 }
 
-/// A log in any form: counts, a folder of them, files, or a table.
-pub enum AnyLog {
-    Counts(Arc<Counts>, Option<Arc<LogSummary>>),
-    Folder(PathBuf),
-    Log(Box<LogInput>),
-}
-
-impl AnyLog {
-    /// Counts take no options of reading: they were counted already.
-    pub fn from_python(log: &Bound<'_, PyAny>, options: LogOptions<'_, '_>) -> PyResult<Self> {
-        if let Ok(counts) = log.cast::<PyCounts>() {
-            options.refuse("counts were read already")?;
-            let PyCounts { inner, summary } = counts.get();
-            return Ok(AnyLog::Counts(inner.clone(), summary.clone()));
-        }
-        if let Some(folder) = log.extract::<PathBuf>().ok().filter(|path| path.join("meta.json").is_file()) {
-            options.refuse("a folder of counts was read already")?;
-            return Ok(AnyLog::Folder(folder));
-        }
-        LogInput::from_python(log, options.read_options()?).map(|input| AnyLog::Log(Box::new(input)))
-    }
-
-    /// The log in a few words.
-    pub fn name(&self) -> Option<String> {
-        match self {
-            AnyLog::Counts(..) => None,
-            AnyLog::Folder(folder) => Some(folder.display().to_string()),
-            AnyLog::Log(input) => input.name(),
-        }
-    }
-}
-
 /// Examines a click log: what is in it, whether it is fit, whether users bias it, which estimator suits it.
 ///
 /// As `truerank doctor`. `log` is `Counts`, or what `Counts.from_log` takes, with its options. Documents with features
@@ -163,61 +131,29 @@ impl AnyLog {
 /// True
 #[pyfunction]
 #[pyo3(signature = (
-    log, data=None, *, permutations=None, level=None, seed=None, columns=None, format=None, on_bad_row=None, since=None,
-    until=None, list_separator=None, clicks=None, click_when=None, header=None, events=None, memory=None, temporary=None, progress=None
+    log, data=None, *, progress=None, **options
 ))]
 #[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn doctor<'py>(
     log: &Bound<'py, PyAny>,
     data: Option<&Bound<'py, PyAny>>,
-    permutations: Option<usize>,
-    level: Option<f64>,
-    seed: Option<u64>,
-    columns: Option<Bound<'py, PyDict>>,
-    format: Option<&Bound<'py, PyAny>>,
-    on_bad_row: Option<PathBuf>,
-    since: Option<&Bound<'py, PyAny>>,
-    until: Option<&Bound<'py, PyAny>>,
-    list_separator: Option<char>,
-    clicks: Option<&Bound<'py, PyAny>>,
-    click_when: Option<&Bound<'py, PyAny>>,
-    header: Option<&Bound<'py, PyAny>>,
-    events: Option<&Bound<'py, PyAny>>,
-    memory: Option<&Bound<'py, PyAny>>,
-    temporary: Option<PathBuf>,
     progress: Option<&Bound<'py, PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<PyDiagnosis> {
     let py = log.py();
-    let options =
-        LogOptions { columns, format, on_bad_row, since, until, list_separator, clicks, click_when, header, events };
-    let log = AnyLog::from_python(log, options)?;
-    let examiner = with(Doctor::new(), permutations, Doctor::permutations);
-    let examiner = with(examiner, level, Doctor::level);
-    let examiner = with(examiner, seed, Doctor::seed);
-    let (documents, room) = (documents(data)?, room(memory, temporary)?);
-    let examine = |counts: &dyn CountsView, summary: Option<&LogSummary>, progress: &dyn Progress| {
-        examiner.examine(counts, summary.map(|summary| &summary.pages), documents.as_deref(), progress)
-    };
-    let (found, summary) = run(py, progress, |progress| match &log {
-        AnyLog::Counts(counts, summary) => Ok((examine(&**counts, summary.as_deref(), progress)?, summary.clone())),
-        AnyLog::Folder(folder) => {
-            Ok((examine(open_counts(folder, &room, Need::Estimation)?.as_ref(), None, progress)?, None))
-        }
-        AnyLog::Log(input) => {
-            let LogInput { paths, options } = &**input;
-            let what = CountOptions::new().room(room);
-            let (counts, summary) = count_files_view(paths, options, &what, Need::Estimation, progress)?;
-            Ok((examine(counts.as_ref(), Some(&summary), progress)?, Some(Arc::new(summary))))
-        }
+    let mut keywords = Keywords::new(options)?;
+    let reading = take_reading(&mut keywords)?;
+    let room = keywords.take::<RoomOptions>()?.room(None);
+    let examiner: Doctor = keywords.take()?;
+    keywords.finish()?;
+    let log = log_source(log, reading)?;
+    let documents = documents(data)?;
+    let what = CountOptions::new().room(Some(room));
+    let (found, summary) = run(py, progress, |progress| {
+        let (counts, summary) = log.view(&what, Need::Estimation, progress)?;
+        let found = examiner.examine(counts.as_ref(), summary.pages.as_ref(), documents.as_deref(), progress)?;
+        Ok((found, summary))
     })?;
-    if let (AnyLog::Log(_), Some(summary)) = (&log, &summary) {
-        warn(py, summary)?;
-    }
-    let remarks = summary.map(|summary| summary.remarks()).unwrap_or_default();
-    Ok(PyDiagnosis { inner: Arc::new(found), remarks, title: title(log.name()) })
-}
-
-/// `Click log: clicks.parquet`; a table has no name.
-pub fn title(name: Option<String>) -> String {
-    name.map_or("Click log".to_string(), |name| format!("Click log: {name}"))
+    warn(py, &log, &summary)?;
+    Ok(PyDiagnosis { inner: Arc::new(found), remarks: summary.remarks(), title: log.title() })
 }

@@ -8,12 +8,14 @@ use arrow_array::{ArrayRef, Float64Array, StringArray};
 use numpy::PyArray1;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use truerank::data::{Dataset, DatasetBuilder};
 use truerank::evaluate::{
-    self as judging, ByClicks, ClickJudge, ClickMeasure, Evaluation, Evaluator, Judgement, Measure, leakage,
+    self as judging, ByClicks, ClickJudge, ClickMeasure, Evaluation, Evaluator, Judgement, Measure, MeasureOptions,
+    leakage,
 };
 use truerank::ids::Ids;
-use truerank::relevance::Estimator;
+use truerank::relevance::KnownLog;
 use truerank::report::Format;
 
 use crate::arrays::floats_from_python;
@@ -24,7 +26,7 @@ use crate::experiment::texts;
 use crate::html;
 use crate::ids::{ids_from_python, ids_to_numpy};
 use crate::json::json_to_python;
-use crate::options::with;
+use crate::options::{options_of, with};
 use crate::propensity::PyPropensities;
 use crate::run::run_quiet;
 use crate::table::{PyTable, table};
@@ -180,24 +182,18 @@ impl PyEvaluation {
 /// >>> list(evaluation)
 /// ['nDCG@5', 'MAP']
 #[pyfunction]
-#[pyo3(signature = (data, scores, *, query=None, measures=None, empty=None, max_grade=None, against=None))]
-#[allow(clippy::too_many_arguments)] // Python's are keywords.
+#[pyo3(signature = (data, scores, *, query=None, max_grade=None, against=None, **options))]
 pub fn evaluate(
     py: Python<'_>,
     data: &Bound<'_, PyAny>,
     scores: &Bound<'_, PyAny>,
     query: Option<&Bound<'_, PyAny>>,
-    measures: Option<&Bound<'_, PyAny>>,
-    empty: Option<&str>,
     max_grade: Option<u8>,
     against: Option<&Bound<'_, PyAny>>,
+    options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PyEvaluation> {
     let graded = Graded::from_python(data, query, max_grade)?;
-    let measures = measures.map(|measures| texts(measures, "measures")).transpose()?;
-    let measures = measures.map(|texts| texts.iter().map(|text| text.parse()).collect::<truerank::Result<Vec<_>>>());
-    let evaluator = measures.transpose().map_err(to_python)?.map_or_else(Evaluator::default, Evaluator::new);
-    let evaluator = with(evaluator, empty.map(str::parse).transpose().map_err(to_python)?, Evaluator::empty_queries);
-    let evaluator = with(evaluator, max_grade, Evaluator::max_grade);
+    let evaluator = with(options_of::<MeasureOptions>(options)?.evaluator(), max_grade, Evaluator::max_grade);
     let queries = Arc::new(graded.data.queries().clone());
     let judge = |scores: &Bound<'_, PyAny>, against| {
         let scores = graded.scores(scores)?;
@@ -449,8 +445,8 @@ fn by_measure(found: &Judgement) -> BTreeMap<String, f64> {
 /// `train_counts` are an error unless `allow_shared_queries`.
 #[pyfunction]
 #[pyo3(signature = (
-    data, scores, counts, propensities, *, against=None, estimator=None, clip=None, self_normalised=None,
-    measures=None, resamples=None, seed=None, train_counts=None, allow_shared_queries=false
+    data, scores, counts, propensities, *, against=None, measures=None, train_counts=None, allow_shared_queries=false,
+    **options
 ))]
 #[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn evaluate_clicks(
@@ -459,34 +455,25 @@ pub fn evaluate_clicks(
     counts: &PyCounts,
     propensities: &Bound<'_, PyAny>,
     against: Option<&Bound<'_, PyAny>>,
-    estimator: Option<&str>,
-    clip: Option<f64>,
-    self_normalised: Option<bool>,
     measures: Option<&Bound<'_, PyAny>>,
-    resamples: Option<usize>,
-    seed: Option<u64>,
     train_counts: Option<&PyCounts>,
     allow_shared_queries: bool,
+    options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PyClickEvaluation> {
     let (py, features) = (data.py(), data.getattr("features")?);
     let read = |scores| floats_from_python(&predicted(scores, Some(&features))?, "scores");
     let (scores, against) = (read(scores)?, against.map(read).transpose()?);
     let measures = measures.map(|measures| texts(measures, "measures")).transpose()?;
     let measures = measures.map(|texts| texts.iter().map(|text| text.parse()).collect::<truerank::Result<Vec<_>>>());
-    let estimator = estimator.map(str::parse::<Estimator>).transpose().map_err(to_python)?;
-    let judge = with(ClickJudge::new(), estimator, ClickJudge::estimator);
-    let judge = with(judge, clip, ClickJudge::clip);
-    let judge = with(judge, self_normalised, ClickJudge::self_normalised);
-    let judge = with(judge, measures.transpose().map_err(to_python)?, ClickJudge::measures);
-    let judge = with(judge, resamples, ClickJudge::resamples);
-    let judge = with(judge, seed, ClickJudge::seed);
+    let judge = with(options_of(options)?, measures.transpose().map_err(to_python)?, ClickJudge::measures);
     let (theta, data) = (PyPropensities::of(propensities)?, data.get().inner.clone());
     let found = run_quiet(py, || {
         let leakage = train_counts.map(|train| leakage(&train.inner, &counts.inner));
         if let Some(found) = leakage.as_ref().filter(|_| !allow_shared_queries) {
             found.refuse()?;
         }
-        let found = judge.judge(&data, &counts.inner, &theta, &scores, against.as_deref())?;
+        let log = KnownLog::examined(&*counts.inner, Some(&data), &*theta);
+        let found = judge.judge(&log, &scores, against.as_deref())?;
         Ok(ByClicks { leakage, ..found })
     })?;
     Ok(PyClickEvaluation { inner: Arc::new(found) })

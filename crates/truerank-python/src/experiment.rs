@@ -1,20 +1,17 @@
 //! The paper's research questions: what `truerank.experiment` is made of.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use truerank::data::Preset;
 use truerank::experiment::{Asked, Results, Store};
-use truerank::ranker::ModelForm;
 use truerank::report::{Report, Verdict};
 
-use crate::error::to_python;
 use crate::html;
 use crate::json::json_to_python;
+use crate::options::options_of;
 use crate::run::{run, run_quiet};
 
 /// What an experiment found: claims of the paper with verdicts, and the tables behind them.
@@ -105,53 +102,21 @@ impl PyResults {
 
 /// Asks the paper's questions, as `truerank experiment` does; see `truerank.experiment.run`.
 #[pyfunction]
-#[pyo3(signature = (
-    questions=None, *, config=None, preset=None, data=None, max_grade=None, zero_based=None, features=None,
-    sessions=None, sizes=None, seeds=None, model=None, standardise=None, steps=None, patience=None, log=None, columns=None, folder=None,
-    progress=None
-))]
-#[allow(clippy::too_many_arguments)]
+#[pyo3(signature = (questions=None, *, config=None, data=None, log=None, folder=None, progress=None, **options))]
+#[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn run_experiment(
     py: Python<'_>,
     questions: Option<&Bound<'_, PyAny>>,
     config: Option<PathBuf>,
-    preset: Option<&str>,
     data: Option<PathBuf>,
-    max_grade: Option<u8>,
-    zero_based: Option<bool>,
-    features: Option<usize>,
-    sessions: Option<u64>,
-    sizes: Option<Vec<u64>>,
-    seeds: Option<u64>,
-    model: Option<&Bound<'_, PyAny>>,
-    standardise: Option<bool>,
-    steps: Option<usize>,
-    patience: Option<usize>,
     log: Option<&Bound<'_, PyAny>>,
-    columns: Option<BTreeMap<String, String>>,
     folder: Option<PathBuf>,
     progress: Option<&Bound<'_, PyAny>>,
+    options: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<PyResults> {
-    let models = model.map(|model| texts(model, "model")).transpose()?.unwrap_or_default();
-    let models = models.iter().map(|text| text.parse()).collect::<truerank::Result<Vec<ModelForm>>>();
-    let asked = Asked {
-        questions: questions.map(|questions| texts(questions, "questions")).transpose()?.unwrap_or_default(),
-        config,
-        preset: preset.map(str::parse::<Preset>).transpose().map_err(to_python)?,
-        data,
-        max_grade,
-        zero_based,
-        features,
-        sessions,
-        sizes: sizes.unwrap_or_default(),
-        seeds,
-        models: models.map_err(to_python)?,
-        steps,
-        patience,
-        standardise,
-        log: log.map(|log| paths(log, "log")).transpose()?.unwrap_or_default(),
-        columns: columns.unwrap_or_default().into_iter().collect(),
-    };
+    let questions = questions.map(|questions| texts(questions, "questions")).transpose()?.unwrap_or_default();
+    let log = log.map(|log| paths(log, "log")).transpose()?.unwrap_or_default();
+    let asked = options_of::<Asked>(options)?.questions(questions).config(config).data(data).log(log);
     run(py, progress, |progress| Ok(PyResults::from(asked.settings()?.carry_out(folder.as_deref(), progress)?)))
 }
 

@@ -6,24 +6,20 @@ use std::sync::Arc;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use truerank::counts::{CountOptions, Counts, LogSummary, count_files};
 use truerank::data::Splits;
-use truerank::fit::{Fit, FitData, FitFolder, FitLog, FitOutcome, RankerForm, SplitBy};
-use truerank::log::time_at;
-use truerank::progress::Progress;
-use truerank::propensity::RelevanceForm;
+use truerank::fit::{Fit, FitData, FitFolder, FitLog, FitOutcome};
 
 use crate::counts::warn;
 use crate::dataset::{PyDataset, PySplits};
-use crate::doctor::{AnyLog, PyDiagnosis, title};
-use crate::error::value_error;
+use crate::doctor::PyDiagnosis;
+use crate::error::to_python;
 use crate::html;
 use crate::json::json_to_python;
-use crate::log::{LogInput, LogOptions};
-use crate::options::{parsed, with};
+use crate::log::{log_source, take_reading};
+use crate::options::{Keywords, with};
 use crate::propensity::PyPropensities;
 use crate::ranker::PyTrainedRanker;
-use crate::relevance::{PyRelevance, estimation_choice};
+use crate::relevance::PyRelevance;
 use crate::run::{run, run_quiet};
 
 /// All that was learned from a log, and how good it is.
@@ -108,69 +104,41 @@ impl PyFitOutcome {
 /// True
 #[pyfunction]
 #[pyo3(signature = (
-    log, data=None, output=None, *, split=None, held_out=None, propensities=None, relevance=None, estimator=None,
-    beta=None, prior=None, clip=None, shrink=None, model=None, steps=None, standardise=None, max_grade=None, seed=None,
-    columns=None, format=None, on_bad_row=None, since=None, until=None, list_separator=None, clicks=None, click_when=None, header=None,
-    events=None, progress=None
+    log, data=None, output=None, *, propensities=None, max_grade=None, progress=None, **options
 ))]
 #[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn fit<'py>(
     log: &Bound<'py, PyAny>,
     data: Option<&Bound<'py, PyAny>>,
     output: Option<PathBuf>,
-    split: Option<&str>,
-    held_out: Option<f64>,
     propensities: Option<&Bound<'py, PyAny>>,
-    relevance: Option<&Bound<'py, PyAny>>,
-    estimator: Option<&Bound<'py, PyAny>>,
-    beta: Option<&Bound<'py, PyAny>>,
-    prior: Option<&Bound<'py, PyAny>>,
-    clip: Option<f64>,
-    shrink: Option<&Bound<'py, PyAny>>,
-    model: Option<&Bound<'py, PyAny>>,
-    steps: Option<usize>,
-    standardise: Option<bool>,
     max_grade: Option<u8>,
-    seed: Option<u64>,
-    columns: Option<Bound<'py, PyDict>>,
-    format: Option<&Bound<'py, PyAny>>,
-    on_bad_row: Option<PathBuf>,
-    since: Option<&Bound<'py, PyAny>>,
-    until: Option<&Bound<'py, PyAny>>,
-    list_separator: Option<char>,
-    clicks: Option<&Bound<'py, PyAny>>,
-    click_when: Option<&Bound<'py, PyAny>>,
-    header: Option<&Bound<'py, PyAny>>,
-    events: Option<&Bound<'py, PyAny>>,
     progress: Option<&Bound<'py, PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<PyFitOutcome> {
     let py = log.py();
-    let options =
-        LogOptions { columns, format, on_bad_row, since, until, list_separator, clicks, click_when, header, events };
-    let log = AnyLog::from_python(log, options)?;
-    let cut = Cut::new(split, data.is_some(), held_out, seed, &log)?;
+    let mut keywords = Keywords::new(options)?;
+    let reading = take_reading(&mut keywords)?;
     let theta = propensities.map(PyPropensities::of).transpose()?;
-    let way = with(Fit::new(), theta.map(Arc::unwrap_or_clone), Fit::propensities);
-    let way = with(way, parsed::<RelevanceForm>(relevance)?, Fit::relevance_form);
-    let way = way.weights(estimation_choice(estimator, beta, prior, clip, shrink)?);
-    let way = with(way, parsed::<RankerForm>(model)?, Fit::model);
-    let way = with(way, steps, Fit::steps);
-    let way = with(way, standardise, Fit::standardise);
+    let way = keywords.take::<Fit>()?.propensities(theta.map(Arc::unwrap_or_clone));
+    keywords.finish()?;
     let way = with(way, max_grade, Fit::max_grade);
-    let way = with(way, seed, Fit::seed);
+    way.check(data.is_some()).map_err(to_python)?;
+    let log = log_source(log, reading)?;
+    let split = way.split_for(data.is_some());
+    log.check_split(split, way.held_out).map_err(to_python)?;
     let data = data.map(fit_data).transpose()?;
     let (found, summary) = run(py, progress, |progress| {
         let folder = output.as_deref().map(FitFolder::create).transpose()?;
-        let (parts, summary) = cut.read(&log, progress)?;
+        let parts = log.split(split, way.held_out, way.seed, progress)?;
+        let summary = parts.summary.clone();
+        let parts = FitLog::from(parts);
         let outcome = way.run(&parts, data.as_ref(), progress)?;
         folder.map_or(Ok(()), |folder| folder.write(&outcome, &parts, data.as_ref()))?;
         Ok((outcome, summary))
     })?;
-    if let Some(summary) = &summary {
-        warn(py, summary)?;
-    }
-    let remarks = summary.map(|summary| summary.remarks()).unwrap_or_default();
-    Ok(PyFitOutcome { inner: Arc::new(found), remarks, title: title(log.name()) })
+    warn(py, &log, &summary)?;
+    Ok(PyFitOutcome { inner: Arc::new(found), remarks: summary.remarks(), title: log.title() })
 }
 
 fn fit_data(data: &Bound<'_, PyAny>) -> PyResult<FitData> {
@@ -180,72 +148,5 @@ fn fit_data(data: &Bound<'_, PyAny>) -> PyResult<FitData> {
     match data.cast::<PyDataset>() {
         Ok(data) => Ok(FitData::of_documents(truerank::data::Dataset::clone(&data.get().inner))),
         Err(_) => Err(PyTypeError::new_err("data should be a Dataset or Splits")),
-    }
-}
-
-/// How the log is cut into a part to learn from and a part to judge by.
-struct Cut {
-    split: SplitBy,
-    share: f64,
-    seed: u64,
-}
-
-impl Cut {
-    fn new(
-        split: Option<&str>,
-        has_features: bool,
-        held_out: Option<f64>,
-        seed: Option<u64>,
-        log: &AnyLog,
-    ) -> PyResult<Self> {
-        let split = match split {
-            None if has_features => SplitBy::Queries,
-            None => SplitBy::Pages,
-            Some("query") => SplitBy::Queries,
-            Some("page") => SplitBy::Pages,
-            Some("time") => SplitBy::Time,
-            Some(other) => return Err(value_error(format!("split is '{other}', but should be query, page or time"))),
-        };
-        if split == SplitBy::Time && !matches!(log, AnyLog::Log(_)) {
-            return Err(value_error("counts have no times, but split is time; pass the log itself, or split by query"));
-        }
-        let share = held_out.unwrap_or(FitLog::HELD_OUT);
-        match share > 0.0 && share < 1.0 {
-            true => Ok(Cut { split, share, seed: seed.unwrap_or(Fit::SEED) }),
-            false => Err(value_error(format!("held_out is {share}, but should be between 0 and 1"))),
-        }
-    }
-
-    fn read(&self, log: &AnyLog, progress: &dyn Progress) -> truerank::Result<(FitLog, Option<LogSummary>)> {
-        match log {
-            AnyLog::Counts(counts, summary) => {
-                let parts = self.cut(counts)?;
-                Ok((with(parts, summary.as_ref().map(|summary| summary.pages), FitLog::pages), None))
-            }
-            AnyLog::Folder(folder) => Ok((self.cut(&Counts::read(folder)?)?, None)),
-            AnyLog::Log(input) if self.split == SplitBy::Time => self.by_time(input, progress),
-            AnyLog::Log(input) => {
-                let LogInput { paths, options } = &**input;
-                let (counts, summary) = count_files(paths, options, &CountOptions::new(), progress)?;
-                let parts = self.cut(&counts)?.pages(summary.pages);
-                Ok((parts, Some(summary)))
-            }
-        }
-    }
-
-    fn cut(&self, counts: &Counts) -> truerank::Result<FitLog> {
-        match self.split {
-            SplitBy::Pages => FitLog::by_pages(counts, self.share, self.seed),
-            _ => FitLog::by_queries(counts, self.share, self.seed),
-        }
-    }
-
-    fn by_time(&self, log: &LogInput, progress: &dyn Progress) -> truerank::Result<(FitLog, Option<LogSummary>)> {
-        let LogInput { paths, options } = log;
-        let at = time_at(paths, options, 1.0 - self.share)?;
-        let count = |options| count_files(paths, &options, &CountOptions::new(), progress);
-        let (before, summary) = count(options.clone().until(at))?;
-        let (after, _) = count(options.clone().from(at))?;
-        Ok((FitLog::by_time(before, after).pages(summary.pages), Some(summary)))
     }
 }

@@ -48,7 +48,7 @@ mod _truerank {
     #[pymodule_export]
     use crate::fit::{PyFitOutcome, fit};
     #[pymodule_export]
-    use crate::methods::{_cpbm, _dla, _intervention_harvesting, _regression_em, _swap_experiment, _user_pbm};
+    use crate::methods::_estimate_examination;
     #[pymodule_export]
     use crate::options::_options;
     #[pymodule_export]

@@ -6,175 +6,108 @@ use arrow_array::RecordBatch;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyList, PyMapping, PySlice, PyString, PyTuple};
-use truerank::log::{
-    ClickList, ClickWhen, Columns, EventOptions, Header, LogFormat, OnBadRow, ReadOptions, Table, Time, columns_read,
-};
+use truerank::counts::LogSource;
+use truerank::log::{OnBadRow, ReadOptions, Table, columns_read};
 
 use crate::columns::column_from_python;
+use crate::counts::PyCounts;
 use crate::error::{to_python, value_error};
-use crate::options::{parsed, with};
+use crate::options::{Given, Keywords};
 use crate::table::{Batches, batches_from_python};
 
 /// What messages call a log that is in memory.
 const NAME: &str = "log";
 
-/// How to read a log, as far as it was said.
-#[derive(Default)]
-pub struct LogOptions<'a, 'py> {
-    pub columns: Option<Bound<'py, PyDict>>,
-    pub format: Option<&'a Bound<'py, PyAny>>,
-    pub on_bad_row: Option<PathBuf>,
-    pub since: Option<&'a Bound<'py, PyAny>>,
-    pub until: Option<&'a Bound<'py, PyAny>>,
-    pub list_separator: Option<char>,
-    pub clicks: Option<&'a Bound<'py, PyAny>>,
-    pub click_when: Option<&'a Bound<'py, PyAny>>,
-    pub header: Option<&'a Bound<'py, PyAny>>,
-    pub events: Option<&'a Bound<'py, PyAny>>,
+/// Takes the options of reading a log. What Python has richer forms for is put into the words of the library first: this is the one
+/// place that knows them.
+pub fn take_reading(keywords: &mut Keywords<'_>) -> PyResult<ReadOptions> {
+    keywords.replace("columns", columns)?;
+    keywords.replace("header", header)?;
+    keywords.replace("events", events)?;
+    keywords.replace("on_bad_row", on_bad_row)?;
+    keywords.replace("since", |value| Ok(vec![("since", time(value)?)]))?;
+    keywords.replace("until", |value| Ok(vec![("until", time(value)?)]))?;
+    keywords.take()
 }
 
-impl LogOptions<'_, '_> {
-    /// An error where anything is given for what is not read.
-    pub fn refuse(&self, why: &str) -> PyResult<()> {
-        let LogOptions {
-            columns,
-            format,
-            on_bad_row,
-            since,
-            until,
-            list_separator,
-            clicks,
-            click_when,
-            header,
-            events,
-        } = self;
-        let given = [
-            ("columns", columns.is_some()),
-            ("format", format.is_some()),
-            ("on_bad_row", on_bad_row.is_some()),
-            ("since", since.is_some()),
-            ("until", until.is_some()),
-            ("list_separator", list_separator.is_some()),
-            ("clicks", clicks.is_some()),
-            ("click_when", click_when.is_some()),
-            ("header", header.is_some()),
-            ("events", events.is_some()),
-        ];
-        match given.iter().find(|(_, given)| *given) {
-            Some((name, _)) => Err(value_error(format!("{name} is for reading a log, but {why}; leave it out"))),
-            None => Ok(()),
-        }
-    }
-
-    /// The options of the library.
-    pub fn read_options(&self) -> PyResult<ReadOptions> {
-        let mut columns = Columns::default();
-        for (field, name) in self.columns.iter().flat_map(|columns| columns.iter()) {
-            let name = if name.is_none() { Ok(String::new()) } else { name.extract() };
-            let (Ok(field), Ok(name)) = (field.extract::<String>(), name) else {
-                return Err(PyTypeError::new_err("columns should map fields to names of columns, all of them text"));
-            };
-            columns.map(&field, &name).map_err(to_python)?;
-        }
-        let options = ReadOptions::new().columns(columns);
-        let options = with(options, parsed::<LogFormat>(self.format)?, ReadOptions::format);
-        let options = with(options, self.on_bad_row.clone().map(bad_row_policy), ReadOptions::on_bad_row);
-        let options = with(options, self.since.map(time).transpose()?, ReadOptions::from);
-        let options = with(options, self.until.map(time).transpose()?, ReadOptions::until);
-        let options = with(options, self.list_separator, ReadOptions::list_separator);
-        let options = with(options, parsed::<ClickList>(self.clicks)?, ReadOptions::clicks);
-        let options = with(options, parsed::<ClickWhen>(self.click_when)?, ReadOptions::click_when);
-        let options = with(options, self.header.map(header).transpose()?, ReadOptions::header);
-        Ok(with(options, self.events.map(events).transpose()?, ReadOptions::event_log))
+/// Fields and names of columns are text; None stands for a column that is not there.
+fn columns<'py>(value: &Bound<'py, PyAny>) -> PyResult<Given<'py>> {
+    let is_text = |value: &Bound<'_, PyAny>| value.is_instance_of::<PyString>();
+    let is_right = value
+        .cast::<PyDict>()
+        .is_ok_and(|dict| dict.iter().all(|(field, name)| is_text(&field) && (name.is_none() || is_text(&name))));
+    match is_right {
+        true => Ok(vec![("columns", value.clone())]),
+        false => Err(PyTypeError::new_err("columns should map fields to names of columns, all of them text")),
     }
 }
 
 /// True for a header in the first line, False for columns that are called 1, 2, 3, …, or their names.
-fn header(value: &Bound<'_, PyAny>) -> PyResult<Header> {
+fn header<'py>(value: &Bound<'py, PyAny>) -> PyResult<Given<'py>> {
+    let wrong = || PyTypeError::new_err("header should be True, False or a list of the columns' names");
     match value.cast::<PyBool>() {
-        Ok(flag) if flag.is_true() => Ok(Header::First),
-        Ok(_) => Ok(Header::Numbered),
-        Err(_) if value.is_instance_of::<PyString>() => Err(header_type()),
-        Err(_) => value.extract().map(Header::Names).map_err(|_| header_type()),
+        Ok(flag) if flag.is_true() => Ok(Vec::new()),
+        Ok(_) => Ok(vec![("no_header", PyBool::new(value.py(), true).to_owned().into_any())]),
+        Err(_) if value.is_instance_of::<PyString>() => Err(wrong()),
+        Err(_) => {
+            let names: Vec<String> = value.extract().map_err(|_| wrong())?;
+            Ok(vec![("header", PyList::new(value.py(), names)?.into_any())])
+        }
     }
 }
 
-fn header_type() -> PyErr {
-    PyTypeError::new_err("header should be True, False or a list of the columns' names")
-}
-
 /// The column of events, or a dict of it (`column`) and of the names that show documents (`query`) or are clicks (`click`).
-fn events(value: &Bound<'_, PyAny>) -> PyResult<EventOptions> {
+fn events<'py>(value: &Bound<'py, PyAny>) -> PyResult<Given<'py>> {
     let wrong = || {
         let form = "{\"column\": \"type\", \"query\": [\"search\"], \"click\": [\"open\"]}";
         PyTypeError::new_err(format!("events should be the name of a column, or a dict like {form}"))
     };
-    if let Ok(column) = value.extract::<String>() {
-        return Ok(EventOptions::new(column));
+    if value.is_instance_of::<PyString>() {
+        return Ok(vec![("event_column", value.clone())]);
     }
     let said = value.cast::<PyDict>().map_err(|_| wrong())?;
-    let (mut column, mut query, mut click) = (None, None, None);
-    for (key, value) in said.iter() {
-        match key.extract::<String>().map_err(|_| wrong())?.as_str() {
-            "column" => column = Some(value.extract::<String>().map_err(|_| wrong())?),
-            "query" => query = Some(names(&value).ok_or_else(wrong)?),
-            "click" => click = Some(names(&value).ok_or_else(wrong)?),
-            _ => return Err(wrong()),
-        }
-    }
-    let options = with(EventOptions::new(column.ok_or_else(wrong)?), query, EventOptions::queries);
-    Ok(with(options, click, EventOptions::clicks))
+    let given = said.iter().map(|(key, value)| match key.extract::<String>().as_deref() {
+        Ok("column") if value.is_instance_of::<PyString>() => Ok(("event_column", value)),
+        Ok("query") if are_names(&value) => Ok(("query_event", value)),
+        Ok("click") if are_names(&value) => Ok(("click_event", value)),
+        _ => Err(wrong()),
+    });
+    let given = given.collect::<PyResult<Given<'py>>>()?;
+    if given.iter().any(|(name, _)| *name == "event_column") { Ok(given) } else { Err(wrong()) }
 }
 
 /// One name, or several.
-fn names(value: &Bound<'_, PyAny>) -> Option<Vec<String>> {
-    value.extract::<String>().map(|name| vec![name]).or_else(|_| value.extract()).ok()
+fn are_names(value: &Bound<'_, PyAny>) -> bool {
+    value.is_instance_of::<PyString>() || value.extract::<Vec<String>>().is_ok()
 }
 
 /// `error`, `skip`, or the file that bad rows go to.
-fn bad_row_policy(text: PathBuf) -> OnBadRow {
-    match text.to_str() {
-        Some("error") => OnBadRow::Error,
-        Some("skip") => OnBadRow::Skip,
-        _ => OnBadRow::Quarantine(text),
-    }
+fn on_bad_row<'py>(value: &Bound<'py, PyAny>) -> PyResult<Given<'py>> {
+    let path: PathBuf = value.extract()?;
+    let is_known = path.to_str().is_some_and(|text| text.parse::<OnBadRow>().is_ok());
+    Ok(vec![(if is_known { "on_bad_row" } else { "quarantine" }, value.clone())])
 }
 
 /// A time: text, or what `datetime`, pandas and NumPy have for it. Without a zone it is UTC, as everywhere.
-fn time(value: &Bound<'_, PyAny>) -> PyResult<Time> {
-    let text = match value.hasattr("isoformat")? {
-        true => value.call_method0("isoformat")?,
-        false => value.str()?.into_any(),
-    };
-    text.extract::<String>()?.parse().map_err(to_python)
+fn time<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    match value.hasattr("isoformat")? {
+        true => value.call_method0("isoformat"),
+        false => Ok(value.str()?.into_any()),
+    }
 }
 
-/// A log and how to read it, as the library takes them.
-pub struct LogInput {
-    pub paths: Vec<PathBuf>,
-    pub options: ReadOptions,
-}
-
-impl LogInput {
-    /// The files in a few words; a table in memory has no name.
-    pub fn name(&self) -> Option<String> {
-        match self.paths.as_slice() {
-            [path] if path.as_os_str() == NAME => None,
-            [path] => Some(path.display().to_string()),
-            [first, rest @ ..] => Some(format!("{} and {} more", first.display(), rest.len())),
-            [] => None,
-        }
+/// The log that was given: counts, a folder of them, files, or a table. Counts take no options of reading.
+pub fn log_source(log: &Bound<'_, PyAny>, reading: ReadOptions) -> PyResult<LogSource> {
+    if let Ok(counts) = log.cast::<PyCounts>() {
+        let PyCounts { inner, summary } = counts.get();
+        return LogSource::Counts(inner.clone(), summary.clone()).reading(&reading).map_err(to_python);
     }
-
-    /// Paths as they are; a table in memory goes into the options under a name that stands for it.
-    pub fn from_python(log: &Bound<'_, PyAny>, options: ReadOptions) -> PyResult<Self> {
-        if let Some(paths) = paths(log)? {
-            return Ok(LogInput { paths, options });
-        }
-        let Batches { schema, batches } = batches(log, &options)?;
-        let table = Table::new(NAME, schema, batches).map_err(to_python)?;
-        Ok(LogInput { paths: vec![NAME.into()], options: options.table(table) })
+    if let Some(paths) = paths(log)? {
+        return LogSource::open(paths, reading).map_err(to_python);
     }
+    let Batches { schema, batches } = batches(log, &reading)?;
+    let table = Table::new(NAME, schema, batches).map_err(to_python)?;
+    Ok(LogSource::table(table, reading))
 }
 
 /// One path, or several; None for what is no path.

@@ -11,6 +11,9 @@ use truerank::stages::stages;
 
 use crate::error::to_python;
 
+/// Keywords and their values.
+pub type Given<'py> = Vec<(&'static str, Bound<'py, PyAny>)>;
+
 /// Keywords of a call, taken by structs of options until none is left.
 pub struct Keywords<'py> {
     given: Vec<(String, Bound<'py, PyAny>)>,
@@ -39,6 +42,16 @@ impl<'py> Keywords<'py> {
         Ok(options)
     }
 
+    /// Puts what `by` makes of a keyword in its place, if it was given.
+    pub fn replace(&mut self, name: &str, by: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Given<'py>>) -> PyResult<()> {
+        let Some(place) = self.given.iter().position(|(given, value)| given == name && !value.is_none()) else {
+            return Ok(());
+        };
+        let (_, value) = self.given.swap_remove(place);
+        self.given.extend(by(&value)?.into_iter().map(|(name, value)| (name.to_string(), value)));
+        Ok(())
+    }
+
     /// Refuses what nobody took.
     pub fn finish(self) -> PyResult<()> {
         match self.given.first() {
@@ -61,6 +74,9 @@ pub fn options_of<T: Options>(keywords: Option<&Bound<'_, PyDict>>) -> PyResult<
 
 /// A value as texts: of a list or tuple one for each element, of a dict `key=value`.
 fn texts(value: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    if let Some(numpy) = value.getattr_opt("tolist")? {
+        return texts(&numpy.call0()?);
+    }
     if let Ok(list) = value.cast::<PyList>() {
         return list.iter().map(|value| text(&value)).collect();
     }
@@ -90,15 +106,18 @@ fn text(value: &Bound<'_, PyAny>) -> PyResult<String> {
     }
 }
 
+/// Name, default and help of an option.
+type Described = (String, Option<Py<PyAny>>, String);
+
 /// The options of a stage, as Python knows them: name, default and help of each. For signatures and documentation.
 #[pyfunction]
-pub fn _options(stage: &str) -> PyResult<Vec<(String, Option<Py<PyAny>>, String)>> {
+pub fn _options(stage: &str) -> PyResult<Vec<Described>> {
     let found = stages().into_iter().find(|found| found.name == stage);
     let fields = found.ok_or_else(|| PyTypeError::new_err(format!("there is no stage '{stage}'")))?.fields;
     Python::attach(|py| fields.iter().map(|field| described(py, field)).collect())
 }
 
-fn described(py: Python<'_>, field: &Field) -> PyResult<(String, Option<Py<PyAny>>, String)> {
+fn described(py: Python<'_>, field: &Field) -> PyResult<Described> {
     let help = match field.usual {
         Some(usual) => format!("{} (by default: {usual})", field.help),
         None => field.help.clone(),

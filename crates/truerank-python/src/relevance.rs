@@ -7,13 +7,13 @@ use arrow_array::{ArrayRef, Float64Array, Int64Array};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 use truerank::counts::Counts;
 use truerank::ids::IdIndex;
 use truerank::propensity::Propensities;
 use truerank::ranker::{LabelForm, Labels, TrainingLabels, Trees};
 use truerank::relevance::{
-    Diagnostics, Estimation, EstimationChoice, PairRatio, PairWeights, PriorKind, Relevance, RelevancePredictor, Weight,
+    Diagnostics, Estimation, KnownLog, PairRatio, PairWeights, Relevance, RelevanceOptions, Weight,
 };
 
 use crate::counts::PyCounts;
@@ -22,7 +22,7 @@ use crate::error::{to_python, value_error};
 use crate::html;
 use crate::ids::{ids_at, ids_to_numpy};
 use crate::json::json_to_python;
-use crate::options::{parsed, with};
+use crate::options::{options_of, parsed, with};
 use crate::propensity::PyPropensities;
 use crate::run::{run, run_quiet};
 use crate::table::{PyTable, id_column, table};
@@ -67,62 +67,26 @@ impl From<Relevance> for PyRelevance {
 /// >>> weights.table.columns
 /// ['query', 'doc', 'weight', 'impressions', 'clicks', 'exposure', 'variance']
 #[pyfunction]
-#[pyo3(signature = (counts, propensities, *, estimator=None, beta=None, prior=None, clip=None, shrink=None, data=None,
-    prior_model=None, seed=None, progress=None))]
-#[allow(clippy::too_many_arguments)] // Python's are keywords.
+#[pyo3(signature = (counts, propensities, *, data=None, progress=None, **options))]
 pub fn relevance<'py>(
     counts: &Bound<'py, PyCounts>,
     propensities: &Bound<'py, PyAny>,
-    estimator: Option<&Bound<'py, PyAny>>,
-    beta: Option<&Bound<'py, PyAny>>,
-    prior: Option<&Bound<'py, PyAny>>,
-    clip: Option<f64>,
-    shrink: Option<&Bound<'py, PyAny>>,
     data: Option<&Bound<'py, PyAny>>,
-    prior_model: Option<&Bound<'py, PyAny>>,
-    seed: Option<u64>,
     progress: Option<&Bound<'py, PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<PyRelevance> {
-    let choice = estimation_choice(estimator, beta, prior, clip, shrink)?;
+    let options: RelevanceOptions = options_of(options)?;
     let data = data.map(PyDataset::training_part).transpose()?;
-    match (choice.prior(data.is_some()), &data) {
-        (PriorKind::Model, None) => {
-            return Err(value_error("prior model needs the features of the documents; add data"));
-        }
-        (PriorKind::Model, Some(_)) | (_, None) => {}
-        (_, Some(_)) => return Err(value_error("data is for prior model")),
-    }
-    choice.check(data.is_some()).map_err(to_python)?;
-    let predictor = with(RelevancePredictor::new(), parsed(prior_model)?, RelevancePredictor::form);
-    let predictor = with(predictor, seed, RelevancePredictor::seed);
+    options.check(data.is_some()).map_err(to_python)?;
     let (py, counts, propensities) = (counts.py(), counts.get().inner.clone(), PyPropensities::of(propensities)?);
     let (estimation, found) = run(py, progress, |progress| {
-        let estimation = choice.estimation(data.is_some(), || match &data {
-            Some(data) => predictor.predict(&*counts, &propensities, data, progress),
-            None => Err(truerank::Error::parameter("prior model needs the features of the documents")),
-        })?;
-        let found = estimation.estimate(&*counts, &propensities)?;
+        let log = KnownLog::examined(&*counts, data.as_deref(), &*propensities);
+        let estimation = options.weights.estimation(&log, &options.predictor, progress)?;
+        let found = estimation.weigh(log.exposures(progress)?)?.relevance()?;
         Ok((estimation, found))
     })?;
     let source = Some(Source { counts, propensities, estimation });
     Ok(PyRelevance { inner: Arc::new(found), source })
-}
-
-/// What was asked for; what was not is the library's to choose.
-pub fn estimation_choice(
-    estimator: Option<&Bound<'_, PyAny>>,
-    beta: Option<&Bound<'_, PyAny>>,
-    prior: Option<&Bound<'_, PyAny>>,
-    clip: Option<f64>,
-    shrink: Option<&Bound<'_, PyAny>>,
-) -> PyResult<EstimationChoice> {
-    Ok(EstimationChoice {
-        estimator: parsed(estimator)?,
-        beta: parsed(beta)?,
-        prior: parsed(prior)?,
-        clip,
-        shrink: parsed(shrink)?,
-    })
 }
 
 #[pymethods]

@@ -6,21 +6,20 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int8Array, Int32Array, Int64Array};
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyDict, PyString};
 use truerank::counts::{CountOptions, count_log};
 use truerank::data::Dataset;
-use truerank::experiment::{WorldOptions, production_lists};
 use truerank::files::check_file;
 use truerank::log::{Impression, Log};
-use truerank::ranker::Ranker;
-use truerank::simulate::{ShownLists, Simulation, Simulator, paper_etas, propensities_path};
+use truerank::ranker::{Production, Ranker};
+use truerank::simulate::{ShownLists, Simulation, Simulator, propensities_path};
 
 use crate::arrays::floats_from_python;
 use crate::counts::PyCounts;
 use crate::dataset::PyDataset;
-use crate::error::value_error;
+use crate::error::to_python;
 use crate::html;
-use crate::options::with;
+use crate::options::{Keywords, with};
 use crate::propensity::PyPropensities;
 use crate::run::{run, run_quiet};
 use crate::table::{PyTable, id_column, table};
@@ -57,60 +56,28 @@ pub struct PySimulation {
 /// >>> truerank.Counts.from_log(simulation.log()).session_count
 /// 1000
 #[pyfunction]
-#[pyo3(signature = (data, *, sessions=None, users=None, etas=None, users_per_cluster=None, user_noise=None, zipf=None,
-    shared_queries=None, click_noise=None, length=None, swap=None, shuffle=None, loggers=None, production_share=None,
-    max_grade=None, seed=None, progress=None))]
-#[allow(clippy::too_many_arguments)] // Python's are keywords.
+#[pyo3(signature = (data, *, loggers=None, max_grade=None, progress=None, **options))]
 pub fn simulate<'py>(
     data: &Bound<'py, PyAny>,
-    sessions: Option<u64>,
-    users: Option<usize>,
-    etas: Option<Vec<f64>>,
-    users_per_cluster: Option<usize>,
-    user_noise: Option<f64>,
-    zipf: Option<f64>,
-    shared_queries: Option<bool>,
-    click_noise: Option<f64>,
-    length: Option<usize>,
-    swap: Option<f64>,
-    shuffle: Option<f64>,
     loggers: Option<Vec<Bound<'py, PyAny>>>,
-    production_share: Option<f64>,
     max_grade: Option<u8>,
-    seed: Option<u64>,
     progress: Option<&Bound<'py, PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<PySimulation> {
     let (py, data) = (data.py(), PyDataset::training_part(data)?);
-    let settings = with(Simulation::new(), sessions, Simulation::sessions);
-    let settings = with(settings, clusters(users, etas)?, Simulation::etas);
-    let settings = with(settings, users_per_cluster, Simulation::users_per_cluster);
-    let settings = with(settings, user_noise, Simulation::user_noise);
-    let settings = with(settings, zipf, Simulation::zipf);
-    let settings = with(settings, shared_queries.map(|shared| !shared), Simulation::personal_queries);
-    let settings = with(settings, click_noise, Simulation::click_noise);
-    let settings = with(settings, max_grade, Simulation::max_grade);
-    let settings = with(settings, swap, Simulation::swapped);
-    let settings = with(settings, shuffle, Simulation::shuffled);
-    let settings = with(settings, seed, Simulation::seed);
-    let usual = WorldOptions::default();
-    let (length, share) = (length.unwrap_or(usual.length), production_share.unwrap_or(usual.production_share));
+    let mut keywords = Keywords::new(options)?;
+    let settings = with(keywords.take::<Simulation>()?, max_grade, Simulation::max_grade);
+    let production = keywords.take::<Production>()?;
+    keywords.finish()?;
+    settings.check().map_err(to_python)?;
     let lists = match loggers {
-        Some(loggers) => loggers.iter().map(|logger| lists_of(logger, &data, length)).collect::<PyResult<_>>()?,
-        None => vec![run(py, progress, |progress| production_lists(&data, &settings, share, length, progress))?],
+        Some(loggers) => {
+            loggers.iter().map(|logger| lists_of(logger, &data, production.length)).collect::<PyResult<_>>()?
+        }
+        None => vec![run(py, progress, |progress| production.lists(&data, settings.seed, progress))?],
     };
     let truth = run_quiet(py, || Ok(settings.clone().prepare(&data, &lists)?.propensities()))?;
     Ok(PySimulation { settings, data, lists, propensities: Py::new(py, PyPropensities::from(truth))? })
-}
-
-fn clusters(users: Option<usize>, etas: Option<Vec<f64>>) -> PyResult<Option<Vec<f64>>> {
-    match (users, etas) {
-        (Some(_), Some(_)) => Err(value_error("users and etas both say how many clusters there are; give one of them")),
-        (Some(users), None) => {
-            let refuse = || value_error(format!("users is {users}, but the paper has 5, 10 or 20; pass etas"));
-            paper_etas(users).ok_or_else(refuse).map(Some)
-        }
-        (None, etas) => Ok(etas),
-    }
 }
 
 /// The lists of a logger: a ranker, its file, or scores.
@@ -229,7 +196,7 @@ impl PySimulation {
 
     fn __repr__(&self) -> String {
         let users = self.propensities.get().inner.users.len() as u64;
-        let sessions = html::count(self.settings.session_count(), "session", "sessions");
+        let sessions = html::count(self.settings.sessions, "session", "sessions");
         format!("<Simulation: {sessions}, {}>", html::count(users, "user", "users"))
     }
 }

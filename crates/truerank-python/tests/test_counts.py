@@ -213,7 +213,7 @@ def test_what_is_no_log_is_refused(log, kind, message):
     ({"since": "yesterday"}, ValueError, "'yesterday' is not a time"),
     ({"memory": "1"}, ValueError, "at least 1MiB"),
     ({"clicks": "x"}, ValueError, "flags, docs, positions"),
-    ({"temporary": "nowhere"}, ValueError, "nowhere: is no folder"),
+    ({"temporary": "nowhere"}, ValueError, "nowhere: no such folder for temporary files"),
 ])
 def test_options_that_cannot_be_are_refused(columns, options, kind, message):
     with pytest.raises(kind, match=message):

@@ -78,7 +78,7 @@ def test_what_cannot_be_told(data, log):
 
 
 def test_refusals(log):
-    with pytest.raises(ValueError, match="permutations should be at least 1"):
+    with pytest.raises(ValueError, match="permutations is 0, but should be at least 1"):
         truerank.doctor(log, permutations=0)
     with pytest.raises(TypeError, match="data should be a Dataset or Splits"):
         truerank.doctor(log, data=[1, 2])
@@ -115,7 +115,7 @@ def test_an_outcome(data, log):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"split": "user"}, "split is 'user', but should be query, page or time"),
+        ({"split": "user"}, "'user' is not a way to split a log; known are query, time, page"),
         ({"held_out": 1.5}, "held_out is 1.5, but should be between 0 and 1"),
         ({"model": "tree"}, "tree"),
         ({"prior": "model", "shrink": 1}, "features"),

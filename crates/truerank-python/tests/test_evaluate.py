@@ -147,7 +147,7 @@ def test_comparing():
         (([1, 0], [1.0, 2.0]), {"query": [1, 1, 1]}, ValueError, "query has 3 values"),
         (([1, 0, 1], [1.0, 2.0, 3.0]), {"query": [1, 2, 1]}, ValueError, "stands apart"),
         (([1, 0], [1.0, 2.0]), {"query": [1, 1], "measures": "accuracy"}, ValueError, "'accuracy' is not a measure"),
-        (([1, 0], [1.0, 2.0]), {"query": [1, 1], "measures": 5}, TypeError, "a text or a list of texts"),
+        (([1, 0], [1.0, 2.0]), {"query": [1, 1], "measures": 5}, ValueError, "'5' is not a measure"),
         (([1, 0], [1.0, 2.0]), {"query": [1, 1], "empty": "half"}, ValueError, "known are zero, one, skip"),
         (([1, 0], ["a", "b"]), {"query": [1, 1]}, TypeError, "scores is not a column of numbers"),
     ],
@@ -210,7 +210,7 @@ def test_judging_by_clicks(clicks):
     assert "as shown" in found._repr_html_() and "queries" in repr(found)
     with pytest.raises(ValueError, match="also in the training log"):
         truerank.evaluate_clicks(data.train, data.train.grades, counts, simulation.propensities, train_counts=counts)
-    with pytest.raises(ValueError, match="clip belongs to user-aware"):
+    with pytest.raises(ValueError, match="clip is for user-aware"):
         truerank.evaluate_clicks(
             data.train, data.train.grades, counts, simulation.propensities, estimator="naive", clip=0.1
         )

@@ -121,11 +121,11 @@ def test_labels_that_cannot_be_are_refused(world, options, message):
 
 @pytest.mark.parametrize("options, message", [
     ({"estimator": "best"}, "'best' is not an estimator; known are naive"),
-    ({"beta": -1}, "beta is '-1'"),
+    ({"beta": -1}, "beta: it is '-1'"),
     ({"estimator": "user-aware", "prior": "mean"}, "prior mean changes nothing without clip or shrink"),
-    ({"prior": "model", "shrink": "auto"}, "prior model needs the features of the documents; add data"),
-    ({"estimator": "naive", "clip": 0.1}, "but the estimator is naive"),
-    ({"clip": 2.0}, "clip should be above 0 and at most 1"),
+    ({"prior": "model", "shrink": "auto"}, "prior model needs the features of the documents, but there are none; add data"),
+    ({"estimator": "naive", "clip": 0.1}, "but estimator is naive"),
+    ({"clip": 2.0}, "clip is 2, but should be above 0 and at most 1"),
 ])
 def test_what_cannot_be_is_refused(world, options, message):
     _, _, counts, theta = world

@@ -90,11 +90,11 @@ def test_loggers_are_scores_or_whatever_predicts(splits):
 
 
 @pytest.mark.parametrize("options, message", [
-    ({"users": 7}, "users is 7, but the paper has 5, 10 or 20; pass etas"),
+    ({"users": 7}, "users is 7, but the paper has 5, 10 or 20; give etas instead"),
     ({"users": 5, "etas": [1.0]}, "users and etas both say"),
-    ({"sessions": 0}, "sessions should be finite and at least 1"),
-    ({"length": 0}, "list length should be at least 1"),
-    ({"swap": 2.0}, "share of swapped sessions should be between 0 and 1"),
+    ({"sessions": 0}, "sessions is 0, but should be at least 1"),
+    ({"length": 0}, "length is 0, but should be at least 1"),
+    ({"swap": 2.0}, "swap is 2, but should be from 0 to 1"),
     ({"loggers": [[1.0, 2.0]]}, "there are 2 scores for"),
     ({"loggers": []}, "at least one shown document"),
     ({"max_grade": 1}, "grades should be at most 1"),
@@ -102,6 +102,15 @@ def test_loggers_are_scores_or_whatever_predicts(splits):
 def test_what_cannot_be_is_refused(splits, options, message):
     with pytest.raises(ValueError, match=message):
         truerank.simulate(splits, **options)
+
+
+def test_unknown_options_are_refused(splits):
+    with pytest.raises(TypeError, match="there is no option 'sesions'"):
+        truerank.simulate(splits, sesions=5)
+    with pytest.raises(TypeError, match="there is no option 'sed'"):
+        truerank.generate("tiny", sed=5)
+    with pytest.raises(ValueError, match="queries has 2 numbers, but should have three"):
+        truerank.generate(preset="tiny", queries=(5, 5))
 
 
 def test_shuffled_sessions_have_no_cells_to_draw(splits):

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use truerank::counts::{CountOptions, count_files};
+use truerank::counts::{CountOptions, LogSource};
 use truerank::ids::{Ids, Texts};
 use truerank::log::{Impression, Log, ReadOptions, write_log};
 use truerank::progress::Silent;
@@ -30,10 +30,10 @@ fn main() -> truerank::Result<()> {
     if is_once {
         arguments.remove(0);
     }
-    let paths: Vec<PathBuf> = arguments.iter().map(PathBuf::from).collect();
+    let log = LogSource::files(&arguments, ReadOptions::new());
     for _ in 0..if is_once { 1 } else { 3 } {
         let start = Instant::now();
-        let (counts, summary) = count_files(&paths, &ReadOptions::new(), &CountOptions::new(), &Silent)?;
+        let (counts, summary) = log.count(&CountOptions::new(), &Silent)?;
         let seconds = start.elapsed().as_secs_f64();
         println!("{} rows, {seconds:.3} s, {} cells, {} sessions", summary.rows, counts.cells.len(), summary.sessions);
     }

@@ -3,9 +3,9 @@
 //! `cargo run --release -p truerank --example coverage -- LOGS`
 
 use truerank::data::{Generator, Preset};
-use truerank::experiment::production_ranker;
 use truerank::progress::Silent;
 use truerank::propensity::{EmUsers, Propensities, RegressionEm};
+use truerank::ranker::production_ranker;
 use truerank::simulate::{ShownLists, Simulation};
 
 /// Covered values, all values, and the sum of squared errors in standard errors.

@@ -9,7 +9,7 @@ use truerank::data::{Dataset, Generator, Preset};
 use truerank::doctor::{Diagnosis, Doctor};
 use truerank::progress::Silent;
 use truerank::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
-use truerank::relevance::{Estimation, EstimationChoice, Estimator, RelevancePredictor};
+use truerank::relevance::{Estimation, EstimationChoice, Estimator, KnownLog, RelevancePredictor};
 use truerank::simulate::{ShownLists, Simulation, Simulator, paper_etas};
 
 /// A kind of log.
@@ -24,8 +24,8 @@ struct Kind {
 const KINDS: [Kind; 8] = [
     Kind { name: "fixed lists, features, plenty", per_query: 100, features: true, rankers: 1, change: |s| s },
     Kind { name: "fixed lists, features, sparse", per_query: 5, features: true, rankers: 1, change: |s| s },
-    Kind { name: "shuffled lists, plenty", per_query: 100, features: false, rankers: 1, change: |s| s.shuffled(1.0) },
-    Kind { name: "a third shuffled, sparse", per_query: 8, features: false, rankers: 1, change: |s| s.shuffled(0.33) },
+    Kind { name: "shuffled lists, plenty", per_query: 100, features: false, rankers: 1, change: |s| s.shuffle(1.0) },
+    Kind { name: "a third shuffled, sparse", per_query: 8, features: false, rankers: 1, change: |s| s.shuffle(0.33) },
     Kind { name: "two rankers", per_query: 30, features: false, rankers: 2, change: |s| s },
     Kind { name: "Zipf, features", per_query: 20, features: true, rankers: 1, change: |s| s.zipf(1.0) },
     Kind {
@@ -40,7 +40,7 @@ const KINDS: [Kind; 8] = [
         per_query: 20,
         features: true,
         rankers: 1,
-        change: |s| s.etas(vec![1.0; 10]).swapped(0.3),
+        change: |s| s.etas(vec![1.0; 10]).swap(0.3),
     },
 ];
 
@@ -125,9 +125,11 @@ impl Kind {
         let simulator = (self.change)(simulation).prepare(&data, &lists)?;
         let counts = count_log(&simulator.log(), &CountOptions::new())?.0;
         let features = self.features.then_some(&data);
-        let (diagnosis, found) = examine(&counts, features)?;
-        let propensities = found.expect("positions can be compared in all of these logs");
-        Tried::new(&counts, &propensities, features, &diagnosis, &truth(&counts, &data, &simulator))
+        let form = if self.features { RelevanceForm::Linear } else { RelevanceForm::Table };
+        let em = RegressionEm::new().users(EmUsers::suited_to(counts.users.len())).relevance(form).resamples(0);
+        let log = KnownLog::estimated(&counts, features, em);
+        let diagnosis = Doctor::new().permutations(1).examine_known(&log, None, &Silent)?;
+        Tried::new(&counts, &log, &diagnosis, &truth(&counts, &data, &simulator))
     }
 }
 
@@ -135,13 +137,6 @@ impl Kind {
 fn lists(data: &Dataset, feature: usize) -> truerank::Result<ShownLists> {
     let scores: Vec<f32> = (0..data.len()).map(|row| data.row(row)[feature]).collect();
     ShownLists::top(data, &scores, 10)
-}
-
-fn examine(counts: &Counts, data: Option<&Dataset>) -> truerank::Result<(Diagnosis, Option<Propensities>)> {
-    let form = if data.is_some() { RelevanceForm::Linear } else { RelevanceForm::Table };
-    let em = RegressionEm::new().users(EmUsers::suited_to(counts.users.len())).relevance(form).resamples(0);
-    let find = || Ok(em.estimate(counts, data, &Silent)?.propensities);
-    Doctor::new().permutations(1).examine_by(counts, None, data, &find, &Silent)
 }
 
 /// The true relevance of each shown document of each query, in the order of counts.
@@ -158,20 +153,13 @@ fn truth(counts: &Counts, data: &Dataset, simulator: &Simulator<'_>) -> Vec<f64>
 }
 
 impl Tried {
-    fn new(
-        counts: &Counts,
-        propensities: &Propensities,
-        data: Option<&Dataset>,
-        diagnosis: &Diagnosis,
-        relevance: &[f64],
-    ) -> truerank::Result<Self> {
-        let default = EstimationChoice::default().estimation(data.is_some(), || {
-            RelevancePredictor::new().predict(counts, propensities, data.expect("features"), &Silent)
-        })?;
+    fn new(counts: &Counts, log: &KnownLog<'_>, diagnosis: &Diagnosis, relevance: &[f64]) -> truerank::Result<Self> {
+        let default = EstimationChoice::default().estimation(log, &RelevancePredictor::new(), &Silent)?;
+        let exposures = log.exposures(&Silent)?;
         let mut estimations: Vec<Estimation> = Estimator::all().into_iter().map(Estimation::new).collect();
         estimations.push(default);
         let weights = |estimation: &Estimation| {
-            Ok(estimation.estimate(counts, propensities)?.weights.iter().map(|weight| weight.weight).collect())
+            Ok(estimation.weigh(exposures)?.relevance()?.weights.iter().map(|weight| weight.weight).collect())
         };
         let mut scores = estimations.iter().map(weights).collect::<truerank::Result<Vec<Vec<f64>>>>()?;
         scores.push(documents(counts).map(|cells| -mean_position(cells)).collect());
@@ -179,7 +167,7 @@ impl Tried {
         let advised = &diagnosis.recommendation;
         let names: Vec<String> = diagnosis.estimators.iter().map(|quality| quality.label()).collect();
         let is_advised = |quality: &truerank::doctor::ExpectedQuality| {
-            (quality.estimator.as_str(), quality.shrunk) == (advised.estimator.as_str(), advised.is_default)
+            (quality.estimator, quality.shrunk) == (Some(advised.estimator), advised.is_default)
         };
         Ok(Tried {
             advised: diagnosis.estimators.iter().position(is_advised).expect("the advised is in the table"),

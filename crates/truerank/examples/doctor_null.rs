@@ -9,10 +9,10 @@ use std::path::Path;
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
-use truerank::counts::{CountOptions, Counts, count_log};
+use truerank::counts::{CountOptions, Counts, LogSource, count_log};
 use truerank::doctor::{Difference, Doctor};
 use truerank::ids::Ids;
-use truerank::log::{Impression, Log, ReadOptions, read_log};
+use truerank::log::{Impression, Log, ReadOptions};
 use truerank::progress::Silent;
 use truerank::random::{Random, stream};
 use truerank::report::Verdict;
@@ -133,7 +133,7 @@ fn deal(name: &str, users: usize, logs: u64) -> truerank::Result<()> {
         println!("skipped: there is no {missing}");
         return Ok(());
     }
-    let mut log = read_log(&files.map(Into::into), &ReadOptions::new())?;
+    let mut log = LogSource::files(files, ReadOptions::new()).read()?;
     log.users = Ids::numbered(users);
     tally(name, logs, false, |seed| {
         let mut log = log.clone();

@@ -39,7 +39,7 @@ fn examine(
     (queries, depths): (bool, bool),
     seed: u64,
 ) -> truerank::Result<Diagnosis> {
-    let mut simulation = Simulation::new().sessions(sessions).personal_queries(queries).seed(seed);
+    let mut simulation = Simulation::new().sessions(sessions).shared_queries(!queries).seed(seed);
     simulation = simulation.users_per_cluster(users).user_noise(if depths { 0.1 } else { 0.0 });
     if !depths {
         simulation = simulation.etas(vec![1.0; 10]);

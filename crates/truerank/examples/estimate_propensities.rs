@@ -7,12 +7,11 @@ use std::time::Instant;
 use truerank::Result;
 use truerank::counts::{CountOptions, Counts, count_log};
 use truerank::data::{Dataset, Generator, Preset};
-use truerank::experiment::production_ranker;
 use truerank::progress::Silent;
 use truerank::propensity::{
     Cpbm, EmUsers, InterventionHarvesting, Propensities, RegressionEm, RelevanceForm, SwapExperiment, UserPbm,
 };
-use truerank::ranker::Dla;
+use truerank::ranker::{Dla, production_ranker};
 use truerank::simulate::{ShownLists, Simulation};
 
 fn main() -> Result<()> {
@@ -30,7 +29,7 @@ fn main() -> Result<()> {
         for (log, swapped, shuffled) in
             [("one ranking", 0.0, 0.0), ("half swapped", 0.5, 0.0), ("half shuffled", 0.0, 0.5)]
         {
-            let simulator = simulation.clone().swapped(swapped).shuffled(shuffled).prepare(&data, &lists)?;
+            let simulator = simulation.clone().swap(swapped).shuffle(shuffled).prepare(&data, &lists)?;
             let methods: Vec<_> =
                 methods().into_iter().filter(|m| m.log == log && (only.is_empty() || m.name == only)).collect();
             if methods.is_empty() {

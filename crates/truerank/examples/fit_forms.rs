@@ -7,14 +7,14 @@
 use std::path::Path;
 
 use rand::seq::SliceRandom;
-use truerank::counts::{CountOptions, count_log};
+use truerank::counts::{CountOptions, LogSource, SplitBy, count_log};
 use truerank::data::{Dataset, Generator, Preset, ReadOptions, read_dataset};
 use truerank::doctor::Doctor;
 use truerank::evaluate::{Evaluator, Measure};
-use truerank::experiment::production_ranker;
-use truerank::fit::{Fit, FitData, FitLog, RankerForm};
+use truerank::fit::{Fit, FitData, FitLog};
 use truerank::progress::Silent;
 use truerank::random::stream;
+use truerank::ranker::{ModelForm, production_ranker};
 use truerank::simulate::{ShownLists, Simulation};
 
 const NDCG5: Measure = Measure::Ndcg(Some(5));
@@ -47,7 +47,7 @@ fn row(data: &Dataset, max_grade: u8, sessions: u64, split: u64) -> truerank::Re
     let lists = [ShownLists::top(&train, &production.score(&train)?, 10)?];
     let simulation = Simulation::new().sessions(sessions * train.query_count() as u64).max_grade(max_grade).seed(split);
     let (counts, _) = count_log(&simulation.prepare(&train, &lists)?.log(), &CountOptions::new())?;
-    let log = FitLog::by_queries(&counts, FitLog::HELD_OUT, split)?;
+    let log: FitLog = LogSource::from(counts).split(SplitBy::Queries, Fit::new().held_out, split, &Silent)?.into();
     let documents = FitData::of_documents(train);
     let fit = Fit::new().max_grade(max_grade).seed(split).doctor(Doctor::new().permutations(39).level(0.05));
     let outcome = fit.run(&log, Some(&documents), &Silent)?;
@@ -56,9 +56,9 @@ fn row(data: &Dataset, max_grade: u8, sessions: u64, split: u64) -> truerank::Re
     let training = outcome.training.as_ref().expect("there are features");
     let chosen = value(training.ranker.score(&test)?)?;
     let mut single = Vec::new();
-    for form in RankerForm::usual() {
-        let one =
-            fit.clone().propensities(outcome.propensities.clone()).model(form).run(&log, Some(&documents), &Silent)?;
+    for form in [ModelForm::LinearRaw, ModelForm::LINEAR, ModelForm::mlp()] {
+        let known = fit.clone().propensities(Some(outcome.propensities.clone()));
+        let one = known.model(form).run(&log, Some(&documents), &Silent)?;
         single.push(value(one.training.expect("there are features").ranker.score(&test)?)?);
     }
     let best = single.iter().copied().fold(f64::NEG_INFINITY, f64::max);

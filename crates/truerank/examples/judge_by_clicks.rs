@@ -8,12 +8,11 @@
 use truerank::counts::{Cell, Counts, SessionCount};
 use truerank::data::{Dataset, Generator, Preset};
 use truerank::evaluate::{ClickMeasure, Counterfactual};
-use truerank::experiment::production_ranker;
 use truerank::network::Architecture;
 use truerank::progress::Silent;
 use truerank::propensity::Propensities;
-use truerank::ranker::{Training, TrainingLists};
-use truerank::relevance::Estimator;
+use truerank::ranker::{Training, TrainingLists, production_ranker};
+use truerank::relevance::{Estimator, KnownLog};
 use truerank::simulate::{ShownLists, Simulation, Simulator};
 
 const MEASURES: [ClickMeasure; 3] = [ClickMeasure::Dcg(5), ClickMeasure::Ndcg(5), ClickMeasure::Arp];
@@ -36,8 +35,9 @@ fn main() -> truerank::Result<()> {
             let mut rows = Vec::new();
             for seed in 1..=seeds {
                 let simulator = Simulation::new().sessions(sessions).seed(seed).prepare(&data.test, &shown)?;
-                let judge =
-                    Counterfactual::new(&data.test, &simulator.counts()?, &simulator.propensities(), estimator, None)?;
+                let (counts, theta) = (simulator.counts()?, simulator.propensities());
+                let log = KnownLog::examined(&counts, Some(&data.test), &theta);
+                let judge = Counterfactual::new(&log, estimator, None)?;
                 rows.push(values(&judge, &scores)?);
             }
             print_row(&per_query.to_string(), &estimator.to_string(), &rows);
@@ -45,7 +45,8 @@ fn main() -> truerank::Result<()> {
     }
     let simulator = Simulation::new().prepare(&data.test, &shown)?;
     let (counts, certain) = certain_clicks(&data.test, &shown[0], &simulator);
-    let judge = Counterfactual::new(&data.test, &counts, &certain, Estimator::UserAware, None)?;
+    let judge =
+        Counterfactual::new(&KnownLog::examined(&counts, Some(&data.test), &certain), Estimator::UserAware, None)?;
     print_row("", "true relevance", &[values(&judge, &scores)?]);
     Ok(())
 }

@@ -7,10 +7,9 @@
 use truerank::counts::{CountOptions, Counts, count_log};
 use truerank::data::{Dataset, Generator, Preset};
 use truerank::evaluate::{ClickMeasure, Counterfactual, Judgement, rank};
-use truerank::experiment::production_ranker;
 use truerank::progress::Silent;
-use truerank::ranker::{Training, TrainingLists};
-use truerank::relevance::Estimator;
+use truerank::ranker::{Training, TrainingLists, production_ranker};
+use truerank::relevance::{Estimator, KnownLog};
 use truerank::simulate::{ShownLists, Simulation};
 
 /// The number of a query's first document.
@@ -40,11 +39,15 @@ fn main() -> truerank::Result<()> {
             let mut sums = [0.0; 3];
             for seed in 1..=seeds {
                 let sessions = 20 * data.test.query_count() as u64;
-                let simulation = Simulation::new().sessions(sessions).shuffled(shuffled).zipf(exponent).seed(seed);
+                let simulation = Simulation::new().sessions(sessions).shuffle(shuffled).zipf(exponent).seed(seed);
                 let simulator = simulation.prepare(&data.test, &production[..lists])?;
                 let (counts, _) = count_log(&simulator.log(), &CountOptions::new())?;
                 let theta = simulator.propensities();
-                let judge = Counterfactual::new(&data.test, &counts, &theta, Estimator::UserAware, None)?;
+                let judge = Counterfactual::new(
+                    &KnownLog::examined(&counts, Some(&data.test), &theta),
+                    Estimator::UserAware,
+                    None,
+                )?;
                 let truth = truth(&data.test, &counts, &scores, simulator.relevance());
                 let found = [judge.as_shown(), judge.judge(&scores)?];
                 (0..2).for_each(|i| sums[i] += value(&found[i], DCG10) / truth[i] / seeds as f64);

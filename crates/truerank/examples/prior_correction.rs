@@ -5,13 +5,13 @@
 
 use truerank::data::{Generator, Preset, Splits};
 use truerank::evaluate::{Evaluator, Measure};
-use truerank::experiment::production_ranker;
 use truerank::network::Architecture;
 use truerank::progress::Silent;
 use truerank::propensity::RelevanceForm;
-use truerank::ranker::{Training, TrainingLists};
+use truerank::ranker::{Training, TrainingLists, production_ranker};
 use truerank::relevance::{
-    Estimation, Estimator, Exposures, PredictedRelevance, Prior, Relevance, RelevancePredictor, Shrink, Smoothing,
+    Estimation, Estimator, Exposures, KnownLog, PredictedRelevance, Prior, Relevance, RelevancePredictor, Shrink,
+    Smoothing,
 };
 use truerank::simulate::{ShownLists, Simulation};
 
@@ -26,16 +26,17 @@ fn main() -> truerank::Result<()> {
         let sessions = per_query * data.train.query_count() as u64;
         let simulator = Simulation::new().sessions(sessions).prepare(&data.train, &lists)?;
         let (counts, theta) = (simulator.counts()?, simulator.propensities());
-        let predict = |form| RelevancePredictor::new().form(form).predict(&counts, &theta, &data.train, &Silent);
+        let log = KnownLog::examined(&counts, Some(&data.train), &theta);
+        let predict = |form| RelevancePredictor::new().prior_model(form).predict(&log, &Silent);
         let (linear, mlp) = (predict(RelevanceForm::Linear)?, predict(RelevanceForm::mlp())?);
-        let exposures = Exposures::new(&counts, &theta)?;
+        let exposures = log.exposures(&Silent)?;
         println!("\n{per_query} sessions per query\n");
         println!("| estimator | b | MSE | MSE with the best b | nDCG@5 |\n|---|---|---|---|---|");
         for (name, estimation) in estimations(&linear, &mlp) {
             let error = |relevance: &Relevance| mean_squared_error(&data, relevance, simulator.relevance());
-            let relevance = estimation.weigh(&exposures)?.relevance()?;
+            let relevance = estimation.weigh(exposures)?.relevance()?;
             let best = match relevance.correction.shrink {
-                Some(_) => format!("{:.4}", least_error(&estimation, &exposures, error)?),
+                Some(_) => format!("{:.4}", least_error(&estimation, exposures, error)?),
                 None => String::new(),
             };
             let b = relevance.correction.shrink.map_or(String::new(), |b| format!("{b:.1}"));

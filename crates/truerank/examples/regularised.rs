@@ -15,14 +15,12 @@ use std::path::Path;
 use truerank::counts::{CountOptions, Counts, count_log};
 use truerank::data::{Dataset, DatasetBuilder, Generator, Preset, ReadOptions, Splits, read_dataset};
 use truerank::evaluate::{Evaluator, Measure, paired_t_test};
-use truerank::experiment::production_ranker;
-use truerank::fit::RankerForm;
 use truerank::ids::Ids;
 use truerank::progress::Silent;
 use truerank::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
-use truerank::ranker::{ModelForm, Ranker, Training, TrainingLists};
+use truerank::ranker::{ModelForm, Ranker, Training, TrainingLists, production_ranker};
 use truerank::relevance::{
-    Estimation, EstimationChoice, Estimator, Exposures, Prior, PriorKind, Relevance, RelevancePredictor, Shrink,
+    Estimation, EstimationChoice, Estimator, KnownLog, Prior, PriorKind, Relevance, RelevancePredictor, Shrink,
     estimate,
 };
 use truerank::simulate::{ShownLists, Simulation};
@@ -51,7 +49,7 @@ struct Kind {
 struct Options {
     data: String,
     seeds: RangeInclusive<u64>,
-    form: RankerForm,
+    form: ModelForm,
     estimated: bool,
     sizes: Vec<u64>,
     candidates: Option<usize>,
@@ -137,7 +135,7 @@ fn simulation(kind: Kind, queries: usize, max_grade: u8, seed: u64) -> Simulatio
         .users_per_cluster(if kind.many { 300 } else { 1 })
         .user_noise(if kind.many { 0.1 } else { 0.0 })
         .zipf(if kind.zipf { 1.0 } else { 0.0 })
-        .shuffled(if seed.is_multiple_of(2) { 0.05 } else { 0.0 })
+        .shuffle(if seed.is_multiple_of(2) { 0.05 } else { 0.0 })
 }
 
 /// Ten users each have their own examination; of thousands with few sessions that of all together is estimated.
@@ -151,14 +149,15 @@ fn estimated(counts: &Counts, data: &Dataset, kind: Kind) -> truerank::Result<Pr
 fn weights(counts: &Counts, theta: &Propensities, data: &Dataset) -> truerank::Result<Vec<Relevance>> {
     let plain = [Estimator::Naive, Estimator::IpsPbm, Estimator::UserAware, Estimator::default()];
     let mut all = plain.into_iter().map(|one| estimate(counts, theta, one)).collect::<truerank::Result<Vec<_>>>()?;
-    let model = Prior::Model(RelevancePredictor::new().predict(counts, theta, data, &Silent)?);
-    let exposures = Exposures::new(counts, theta)?;
+    let log = KnownLog::examined(counts, Some(data), theta);
+    let model = Prior::Model(RelevancePredictor::new().predict(&log, &Silent)?);
+    let exposures = log.exposures(&Silent)?;
     for prior in [Prior::Mean, model.clone()] {
         let shrunk = Estimation::new(Estimator::default()).prior(prior).shrink(Shrink::Auto);
-        all.push(as_labels(shrunk.weigh(&exposures)?.relevance()?));
+        all.push(as_labels(shrunk.weigh(exposures)?.relevance()?));
     }
-    all.push(EstimationChoice::default().with_prior(model).weigh(&exposures)?.relevance()?);
-    all.push(Estimation::default().weigh(&exposures)?.relevance()?);
+    all.push(EstimationChoice::default().with_prior(model).weigh(exposures)?.relevance()?);
+    all.push(Estimation::default().weigh(exposures)?.relevance()?);
     Ok(all)
 }
 
@@ -168,18 +167,18 @@ fn as_labels(mut relevance: Relevance) -> Relevance {
     relevance
 }
 
-fn ndcg(data: &Splits, lists: &TrainingLists, max_grade: u8, form: &RankerForm, seed: u64) -> truerank::Result<f64> {
+fn ndcg(data: &Splits, lists: &TrainingLists, max_grade: u8, form: &ModelForm, seed: u64) -> truerank::Result<f64> {
     let evaluator = Evaluator::new(vec![NDCG5]).max_grade(max_grade);
     let validation = evaluator.validation(&data.validation)?;
     let ranker = match form {
-        RankerForm::LinearRaw => Training::new().model(ModelForm::LinearRaw).patience(10).fit_targets(
+        ModelForm::LinearRaw => Training::new().model(ModelForm::LinearRaw).patience(10).fit_targets(
             &data.train,
             lists,
             Some(&validation),
             &Silent,
         )?,
-        RankerForm::Network(architecture) => {
-            let trainer = Training::network(architecture.clone()).standardise(true).steps(200).patience(5);
+        network => {
+            let trainer = Training::new().model(network.clone()).standardise(true).steps(200).patience(5);
             trainer.seed(seed).fit_targets(&data.train, lists, Some(&validation), &Silent)?
         }
     };

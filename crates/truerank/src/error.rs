@@ -87,6 +87,10 @@ impl Error {
     pub fn naming(&self, rename: impl Fn(&str) -> Option<String>) -> String {
         match self {
             Error::Parameter { finding, .. } => text::line(&text::rename_quoted(finding, rename)),
+            Error::Input { place, finding } => {
+                let finding = text::rename_quoted(finding, rename);
+                text::line_of(format_args!("{place}: {finding}"))
+            }
             other => other.to_string(),
         }
     }

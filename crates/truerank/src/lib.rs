@@ -22,6 +22,7 @@ pub mod data;
 pub mod doctor;
 mod error;
 pub mod evaluate;
+pub mod examination;
 pub mod experiment;
 mod figures;
 pub mod files;
@@ -41,7 +42,6 @@ pub mod ranker;
 pub mod relevance;
 pub mod report;
 pub mod simulate;
-#[cfg(feature = "spark")]
 pub mod spark;
 pub mod sql;
 pub mod stages;

@@ -56,11 +56,11 @@ impl Memory {
 
     /// Reads a size such as `1GiB`, `512MiB`, `2GB`, `4g` or plain bytes; at least 1 MiB.
     pub fn parse(text: &str) -> Result<Self> {
-        let refuse = |rule: &str| Error::parameter(format!("memory is '{text}', but {rule}"));
-        let bytes = bytes_of(text).ok_or_else(|| refuse("should be a size such as 512MiB, 1.5GiB or 2GB"))?;
+        let refuse = |finding: &str| Error::parameter(format!("'{text}' is {finding}"));
+        let bytes = bytes_of(text).ok_or_else(|| refuse("not a size such as 512MiB, 1.5GiB or 2GB"))?;
         match bytes {
             LEAST.. => Ok(Memory(bytes)),
-            _ => Err(refuse("should be at least 1MiB")),
+            _ => Err(refuse("too little; at least 1MiB is needed")),
         }
     }
 
@@ -209,12 +209,9 @@ mod tests {
     fn other_texts_are_refused() {
         let message = |text: &str| Memory::parse(text).unwrap_err().to_string();
         for text in ["", "GiB", "much", "-1GiB", "1GiBs", "1e9", "nan", "1..5GiB", "99999999999TiB"] {
-            assert_eq!(
-                message(text),
-                format!("memory is '{text}', but should be a size such as 512MiB, 1.5GiB or 2GB")
-            );
+            assert_eq!(message(text), format!("'{text}' is not a size such as 512MiB, 1.5GiB or 2GB"));
         }
-        assert_eq!(message("1000"), "memory is '1000', but should be at least 1MiB");
+        assert_eq!(message("1000"), "'1000' is too little; at least 1MiB is needed");
     }
 
     #[test]

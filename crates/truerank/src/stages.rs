@@ -3,8 +3,20 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
+use crate::counts::CountOptions;
+use crate::data::{self, Generation};
+use crate::doctor::Doctor;
+use crate::evaluate::{ClickJudge, MeasureOptions, Resampling};
+use crate::examination::{METHODS, Method};
+use crate::experiment::{Asked, Demo};
+use crate::files::RoomOptions;
+use crate::fit::Fit;
+use crate::log;
 use crate::options::{Field, Options};
-use crate::ranker::{Export, Training};
+use crate::ranker::{Export, Production, Training};
+use crate::relevance::RelevanceOptions;
+use crate::simulate::Simulation;
+use crate::sql::SqlOptions;
 
 /// The options of one stage, or of one method of it.
 #[derive(Debug, Clone)]
@@ -12,24 +24,54 @@ pub struct Stage {
     /// Its name, such as `Training`.
     pub name: &'static str,
     /// Who takes these options, for people.
-    pub title: &'static str,
+    pub title: String,
     /// The options.
     pub fields: Vec<Field>,
 }
 
-fn stage<T: Options>(name: &'static str, title: &'static str) -> Stage {
-    Stage { name, title, fields: T::fields() }
+fn stage<T: Options>(name: &'static str, title: &str) -> Stage {
+    Stage { name, title: title.to_string(), fields: T::fields() }
 }
 
 /// All stages, in the order of the pipeline.
 pub fn stages() -> Vec<Stage> {
-    vec![stage::<Training>("Training", "Training a ranker"), stage::<Export>("Export", "Writing for other programs")]
+    let mut stages = vec![
+        stage::<Generation>("Generation", "Generating data"),
+        stage::<data::ReadOptions>("Data", "Reading a data set"),
+        stage::<Simulation>("Simulation", "Simulating a log"),
+        stage::<Production>("Production", "Lists of a simulated log"),
+        stage::<log::ReadOptions>("Log", "Reading a log"),
+        stage::<log::UbiOptions>("Ubi", "Reading dumps of OpenSearch's User Behavior Insights"),
+        stage::<CountOptions>("Count", "Counting a log"),
+        stage::<RoomOptions>("Memory", "Memory, and the disk for what does not fit"),
+        stage::<SqlOptions>("Sql", "Counting a log in a warehouse"),
+    ];
+    stages.extend(METHODS.iter().map(of_method));
+    stages.extend([
+        stage::<RelevanceOptions>("Relevance", "Turning clicks into relevance"),
+        stage::<Training>("Training", "Training a ranker"),
+        stage::<Export>("Export", "Writing for other programs"),
+        stage::<MeasureOptions>("Measure", "Judging a ranker by grades"),
+        stage::<ClickJudge>("Clicks", "Judging a ranker by clicks"),
+        stage::<Resampling>("Resampling", "Predicting clicks"),
+        stage::<Doctor>("Doctor", "Examining a log"),
+        stage::<Fit>("Fit", "From a log to a ranker"),
+        stage::<Asked>("Experiment", "Experiments"),
+        stage::<Demo>("Demo", "The demo"),
+    ]);
+    stages
+}
+
+fn of_method(method: &Method) -> Stage {
+    let title = format!("Estimating examination by {}: `{method}`", method.title);
+    Stage { name: method.type_name, title, fields: method.fields() }
 }
 
 /// What is given to a stage beside its options: messages name these like options.
-const INPUTS: [&str; 14] = [
+const INPUTS: [&str; 19] = [
     "to",
     "feature_names",
+    "method",
     "data",
     "propensities",
     "relevance",
@@ -42,6 +84,10 @@ const INPUTS: [&str; 14] = [
     "engine",
     "per_query",
     "against",
+    "ubi_queries",
+    "ubi_events",
+    "feature",
+    "held_out",
 ];
 
 /// Whether this is the name of an option, or of what is given beside options.

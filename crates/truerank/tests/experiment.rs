@@ -2,9 +2,9 @@
 
 use truerank::data::{Generator, Preset, Splits};
 use truerank::evaluate::{Evaluator, Measure};
-use truerank::experiment::{Method, Source, World, WorldOptions, production_ranker};
+use truerank::experiment::{Method, Source, World, WorldOptions};
 use truerank::progress::Silent;
-use truerank::ranker::{Training, TrainingLists};
+use truerank::ranker::{Training, TrainingLists, production_ranker};
 use truerank::relevance::{Estimator, estimate};
 use truerank::simulate::{ShownLists, Simulation};
 

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use proptest::prelude::*;
-use truerank::counts::{CountOptions, Counts, count_files, count_log};
+use truerank::counts::{CountOptions, Counts, LogSource, count_log};
 use truerank::ids::{Ids, Texts};
-use truerank::log::{BadKind, Columns, Impression, Log, LogWriter, OnBadRow, ReadOptions, read_log, write_log};
+use truerank::log::{BadKind, Columns, Impression, Log, LogWriter, ReadOptions, write_log};
 use truerank::progress::Silent;
 
 fn with_patterns() -> CountOptions {
@@ -139,7 +139,8 @@ fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
 }
 
 fn count(paths: &[PathBuf]) -> truerank::Result<Counts> {
-    count_files(paths, &ReadOptions::new(), &with_patterns(), &Silent).map(|(counts, _)| counts)
+    let counted = LogSource::files(paths, ReadOptions::new()).count(&with_patterns(), &Silent);
+    counted.map(|(counts, _)| Arc::unwrap_or_clone(counts))
 }
 
 /// The log with all ids as text, as a text file has them.
@@ -264,7 +265,7 @@ fn many_row_groups_are_the_same_on_any_number_of_threads_and_calls() {
             });
             assert!(std::fs::read(path(threads)).unwrap() == std::fs::read(path(1)).unwrap());
         }
-        let read = read_log(&[path(1)], &ReadOptions::new()).unwrap();
+        let read = LogSource::files([path(1)], ReadOptions::new()).read().unwrap();
         assert_eq!(read.impressions.len(), log.impressions.len());
         let in_order = read.impressions.iter().zip(&log.impressions);
         assert!(in_order.into_iter().all(|(a, b)| a.session == b.session && a.position == b.position));
@@ -421,8 +422,8 @@ fn bad_rows_of_parquet_are_refused_or_left_out_alone() {
     let paths = [path];
     let error = count(&paths).unwrap_err().to_string();
     assert!(error.ends_with("a.parquet: row 3: position is 0.5, but positions are whole numbers from 1"), "{error}");
-    let options = ReadOptions::new().on_bad_row(OnBadRow::Quarantine(kept.clone()));
-    let (counts, summary) = count_files(&paths, &options, &with_patterns(), &Silent).unwrap();
+    let options = ReadOptions::new().quarantine(kept.clone());
+    let (counts, summary) = LogSource::files(&paths, options).count(&with_patterns(), &Silent).unwrap();
     assert_eq!((summary.rows, counts.click_count(), summary.sessions), (3, 1, 2));
     // A user who stands in bad rows only is none.
     assert_eq!((counts.users.len(), summary.bad_rows.count), (2, 4));
@@ -438,7 +439,7 @@ fn pages_are_described_while_they_are_counted() {
     let impressions =
         vec![row(5, 0, 0, 0, 1), row(5, 0, 0, 1, 3), row(6, 0, 0, 2, 2), row(5, 1, 1, 0, 1), row(5, 1, 1, 1, 1)];
     let log = Log { users: ids.clone(), queries: ids.clone(), docs: ids, impressions };
-    let pages = count_log(&log, &with_patterns()).unwrap().1.pages;
+    let pages = count_log(&log, &with_patterns()).unwrap().1.pages.unwrap();
     assert_eq!((pages.pages, pages.longest, pages.shown, pages.without_clicks), (3, 2, 5, 3));
     assert_eq!((pages.with_gaps, pages.not_from_one, pages.with_shared_positions, pages.of_one_doc), (1, 1, 1, 1));
 }
@@ -492,7 +493,7 @@ fn a_real_log_is_counted() {
         columns.map(field, name).unwrap();
     }
     let (counts, summary) =
-        count_files(&[path], &ReadOptions::new().columns(columns), &with_patterns(), &Silent).unwrap();
+        LogSource::files([path], ReadOptions::new().columns(columns)).count(&with_patterns(), &Silent).unwrap();
     assert_eq!((summary.sessions, summary.rows, counts.click_count()), (410, 10_088, 2_646));
     assert_eq!(counts.users.len(), 61);
     let at = |position| counts.cells.iter().filter(move |cell| cell.position == position);

@@ -4,6 +4,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use truerank::log::LogFormat;
 use truerank::options::{Field, Kind};
 use truerank::ranker::RankerKind;
 use truerank::stages::{Stage, is_option, stages};
@@ -35,6 +36,10 @@ fn documentation_lists_the_options() {
     }
     text += "\n## Kinds of rankers\n\n| kind | what it is |\n|---|---|\n";
     RankerKind::ALL.iter().for_each(|kind| writeln!(text, "| `{}` | {} |", kind.name, cell(kind.help)).unwrap());
+    text += "\n## Forms of logs\n\n| form | names end in | what it is |\n|---|---|---|\n";
+    for format in LogFormat::ALL {
+        writeln!(text, "| `{format}` | {} | {} |", format.endings().join(", "), format.help()).unwrap();
+    }
     compare("docs/options.md", &text);
 }
 
@@ -47,6 +52,7 @@ fn row(field: &Field) -> String {
         Kind::Number => format!("number{range}"),
         Kind::Text => "text".to_string(),
         Kind::TextOrNumber => format!("text or number{range}"),
+        Kind::Mapping => "names and their values".to_string(),
         Kind::Path => "path".to_string(),
         Kind::Choice(names) => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
     };
@@ -65,9 +71,11 @@ fn python_knows_the_types_of_keywords() {
     let mut text = String::from(
         "\"\"\"The types of keywords, generated from the declarations of options; do not edit.\"\"\"\n\n\
          from __future__ import annotations\n\n\
+         import datetime\n\
          from os import PathLike\n\
-         from typing import Any, Literal, Sequence, TypedDict, Union\n\n\
+         from typing import Any, Literal, Mapping, Sequence, TypedDict, Union\n\n\
          _Path = Union[str, \"PathLike[str]\"]\n\
+         _Time = Union[str, datetime.date, datetime.datetime, Any]\n\
          _Any = Any\n",
     );
     stages().iter().for_each(|stage| text += &typed_dict(stage));
@@ -83,13 +91,21 @@ fn typed_dict(stage: &Stage) -> String {
     text
 }
 
+/// Options for which Python has richer types than text.
+const RICHER: [(&str, &str); 4] =
+    [("since", "_Time"), ("until", "_Time"), ("header", "bool | Sequence[str]"), ("on_bad_row", "_Path")];
+
 fn python_type(field: &Field) -> String {
+    if let Some((_, richer)) = RICHER.iter().find(|(name, _)| *name == field.name) {
+        return richer.to_string();
+    }
     let one = match &field.kind {
         Kind::Flag => "bool".to_string(),
         Kind::Whole => "int".to_string(),
         Kind::Number => "float".to_string(),
         Kind::Text => "str".to_string(),
         Kind::TextOrNumber => "str | float".to_string(),
+        Kind::Mapping => return "Mapping[str, str | None]".to_string(),
         Kind::Path => "_Path".to_string(),
         Kind::Choice(names) => {
             let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use truerank::counts::{CountOptions, LogSummary, count_files, count_files_into};
+use truerank::counts::{CountOptions, LogSource, LogSummary};
 use truerank::files::Room;
 use truerank::ids::{Ids, Texts};
 use truerank::log::{Impression, Log, OnBadRow, ReadOptions, write_log};
@@ -65,7 +65,7 @@ fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
 fn counted(paths: &[PathBuf], options: &ReadOptions, what: &CountOptions) -> (BTreeMap<String, Vec<u8>>, LogSummary) {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("counts");
-    let (totals, summary) = count_files_into(&target, paths, options, what, &Silent).unwrap();
+    let (totals, summary) = LogSource::files(paths, options.clone()).count_into(&target, what, &Silent).unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "only the counts are left");
     assert_eq!(totals.impressions, summary.rows);
     (bytes_of(&target), summary)
@@ -77,14 +77,14 @@ fn counts_are_the_same_bytes_in_any_memory() {
     let paths = write_parts(&log(40_000), folder.path());
     let options = ReadOptions::new();
     let all = CountOptions::new().patterns(true);
-    let (in_memory, _) = count_files(&paths, &options, &all, &Silent).unwrap();
+    let (in_memory, _) = LogSource::files(&paths, options.clone()).count(&all, &Silent).unwrap();
     let written = folder.path().join("counts");
     in_memory.write(&written).unwrap();
     let (plenty, summary) = counted(&paths, &options, &all);
     assert_eq!(summary.spooled, 0);
     assert!(plenty == bytes_of(&written));
     for threads in 1..=3 {
-        let (little, summary) = on_threads(threads, || counted(&paths, &options, &all.clone().room(little())));
+        let (little, summary) = on_threads(threads, || counted(&paths, &options, &all.clone().room(Some(little()))));
         assert!(summary.spooled > 1 << 20, "{}", summary.spooled);
         assert!(little == plenty, "{threads} threads");
     }
@@ -104,7 +104,7 @@ fn pages_that_are_left_out_are_left_out_in_any_memory() {
     let paths = write_parts(&log, folder.path());
     let options = ReadOptions::new().on_bad_row(OnBadRow::Skip);
     let (plenty, all) = counted(&paths, &options, &CountOptions::new());
-    let (little, summary) = counted(&paths, &options, &CountOptions::new().room(little()));
+    let (little, summary) = counted(&paths, &options, &CountOptions::new().room(Some(little())));
     assert!(summary.spooled > 0 && summary.bad_rows.count > 100);
     assert_eq!(LogSummary { spooled: 0, ..summary }, all);
     assert!(little == plenty);
@@ -123,11 +123,11 @@ fn contradictions_are_told_alike_in_any_memory() {
     let paths = write_parts(&log, folder.path());
     let message = |what: &CountOptions| {
         let target = folder.path().join("counts");
-        let error = count_files_into(&target, &paths, &ReadOptions::new(), what, &Silent).unwrap_err();
+        let error = LogSource::files(&paths, ReadOptions::new()).count_into(&target, what, &Silent).unwrap_err();
         assert!(!target.exists());
         error.to_string()
     };
-    assert_eq!(message(&CountOptions::new().room(little())), message(&CountOptions::new()));
+    assert_eq!(message(&CountOptions::new().room(Some(little()))), message(&CountOptions::new()));
     assert!(message(&CountOptions::new()).contains("appears twice in session"));
 }
 
@@ -140,17 +140,18 @@ fn ids_that_do_not_fit_are_an_error_with_the_way_out() {
     let log = Log { users: Ids::numbered(1), queries: Ids::numbered(1), docs: texts("d", 50_000), impressions };
     let path = folder.path().join("log.parquet");
     write_log(&log, &path).unwrap();
-    let what = CountOptions::new().room(little());
-    let error = count_files_into(&folder.path().join("counts"), &[path], &ReadOptions::new(), &what, &Silent);
+    let what = CountOptions::new().room(Some(little()));
+    let error = LogSource::files([path], ReadOptions::new()).count_into(&folder.path().join("counts"), &what, &Silent);
     let message = error.unwrap_err().to_string();
-    assert!(message.contains("but --memory 1MiB leaves 640KiB for them; raise --memory"), "{message}");
+    assert!(message.contains("but `memory` 1MiB leaves 640KiB for them; raise `memory`"), "{message}");
 }
 
 #[test]
 fn a_missing_temporary_folder_is_said_before_reading() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
-    let what = CountOptions::new().room(little().temporary(&missing));
-    let error = count_files(&[folder.path().join("no.csv")], &ReadOptions::new(), &what, &Silent).unwrap_err();
+    let what = CountOptions::new().room(Some(little().temporary(&missing)));
+    let log = LogSource::files([folder.path().join("no.csv")], ReadOptions::new());
+    let error = log.count(&what, &Silent).unwrap_err();
     assert!(error.to_string().starts_with(&format!("{}: no such folder", missing.display())));
 }

@@ -2,12 +2,12 @@
 
 use truerank::counts::{CountOptions, Counts, count_log};
 use truerank::data::{Dataset, DatasetBuilder, Generator, Preset};
-use truerank::experiment::production_ranker;
 use truerank::ids::Ids;
 use truerank::progress::Silent;
 use truerank::propensity::{
     ClusterCount, EmUsers, Propensities, RegressionEm, RelevanceForm, UserGroups, UserPbm, adjusted_rand_index,
 };
+use truerank::ranker::production_ranker;
 use truerank::simulate::{ShownLists, Simulation};
 
 /// Training queries and the lists of a ranker that learned from a few of them.
@@ -122,7 +122,7 @@ fn without_features(queries: usize, seed: u64) -> Dataset {
 
 fn shuffled_counts(data: &Dataset, sessions: u64, shuffled: f64, seed: u64) -> (Counts, Propensities) {
     let lists = [ShownLists::top(data, &vec![0.0; data.len()], 6).unwrap()];
-    let simulation = Simulation::new().etas(vec![1.2, 0.4]).sessions(sessions).shuffled(shuffled).seed(seed);
+    let simulation = Simulation::new().etas(vec![1.2, 0.4]).sessions(sessions).shuffle(shuffled).seed(seed);
     let simulator = simulation.prepare(data, &lists).unwrap();
     let (counts, _) = count_log(&simulator.log(), &CountOptions::new()).unwrap();
     (counts, simulator.propensities())
@@ -179,8 +179,9 @@ fn one_fixed_ranking_without_features_gives_no_numbers() {
         let message = em.estimate(&counts, None, &Silent).unwrap_err().to_string();
         assert!(message.contains("not identifiable"), "{message}");
     }
-    let message = RegressionEm::new().estimate(&counts, None, &Silent).unwrap_err().to_string();
-    assert!(message.contains("needs the features"), "{message}");
+    let linear = RegressionEm::new().relevance(RelevanceForm::Linear);
+    let message = linear.estimate(&counts, None, &Silent).unwrap_err().to_string();
+    assert!(message.contains("learns from features"), "{message}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use truerank::counts::{CountOptions, Counts, count_files, count_log};
+use truerank::counts::{CountOptions, Counts, LogSource, count_log};
 use truerank::data::{Generator, Preset, ReadOptions as DataOptions, Splits, read_dataset, write_dataset};
 use truerank::log::{ReadOptions, write_log};
 use truerank::progress::Silent;
@@ -25,15 +25,15 @@ fn read_counts(path: &Path) -> truerank::Result<String> {
 }
 
 fn read_log(path: &Path) -> truerank::Result<String> {
-    count_files(&[path.to_path_buf()], &ReadOptions::new(), &CountOptions::new(), &Silent)
-        .map(|(counts, _)| of_debug(counts))
+    let log = LogSource::files([path], ReadOptions::new());
+    log.count(&CountOptions::new(), &Silent).map(|(counts, _)| of_debug(counts))
 }
 
 /// One artefact of each kind, and how it is read.
 fn artefacts(folder: &Path) -> truerank::Result<Vec<(PathBuf, Read)>> {
     let Splits { train, .. } = Generator::preset(Preset::Tiny).queries(20, 1, 1).generate()?;
     let scores: Vec<f32> = (0..train.len()).map(|row| (row % 7) as f32).collect();
-    let simulation = Simulation::new().sessions(3000).shuffled(0.5);
+    let simulation = Simulation::new().sessions(3000).shuffle(0.5);
     let lists = [ShownLists::top(&train, &scores, 10)?];
     let simulator = simulation.prepare(&train, &lists)?;
     let log = simulator.log();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use truerank::counts::{CountOptions, count_files, count_files_into};
+use truerank::counts::{CountOptions, LogSource};
 use truerank::data::{Generator, Preset, Splits};
 use truerank::doctor::Doctor;
 use truerank::experiment::{Question, Settings, Store, World, WorldOptions};
@@ -80,16 +80,16 @@ fn counting_stops_and_writes_nothing() {
     let lists = [ShownLists::top(&data.train, &vec![0.0; data.train.len()], 10).unwrap()];
     let log = simulation().prepare(&data.train, &lists).unwrap().log();
     let folder = tempfile::tempdir().unwrap();
-    let paths = [folder.path().join("clicks.csv")];
-    write_log(&log, &paths[0]).unwrap();
-    let (reading, what) = (ReadOptions::new(), CountOptions::new());
-    stops("counting", |progress| count_files(&paths, &reading, &what, progress));
+    let path = folder.path().join("clicks.csv");
+    write_log(&log, &path).unwrap();
+    let (log, what) = (LogSource::files([path], ReadOptions::new()), CountOptions::new());
+    stops("counting", |progress| log.count(&what, progress));
     let target: PathBuf = folder.path().join("counts");
     let asks = StopAfter::new(u64::MAX);
-    count_files_into(&target, &paths, &reading, &what, &asks).unwrap();
+    log.count_into(&target, &what, &asks).unwrap();
     std::fs::remove_dir_all(&target).unwrap();
     let stop = StopAfter::new(asks.asked.into_inner() - 1);
-    assert!(matches!(count_files_into(&target, &paths, &reading, &what, &stop), Err(Error::Stopped)));
+    assert!(matches!(log.count_into(&target, &what, &stop), Err(Error::Stopped)));
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["clicks.csv"]);
 }
@@ -103,7 +103,7 @@ fn estimating_examination_stops() {
         let em = em.clone().users(users);
         stops("EM", |progress| em.estimate(world.counts(), Some(&data.train), progress));
     }
-    stops("dual learning", |progress| Dla::new().steps(20).fit(&data.train, world.counts(), None, progress));
+    stops("dual learning", |progress| Dla::new().iterations(20).fit(&data.train, world.counts(), None, progress));
     stops("doctor", |progress| Doctor::new().examine(world.counts(), None, Some(&data.train), progress));
 }
 

@@ -1,7 +1,7 @@
 //! Tables in memory give what a Parquet file of the same rows gives: counts, errors and bad rows, in any form.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::builder::{FixedSizeListBuilder, LargeListBuilder, ListBuilder, ListViewBuilder, StringBuilder};
@@ -10,8 +10,8 @@ use arrow_array::*;
 use arrow_buffer::ArrowNativeType;
 use parquet::arrow::ArrowWriter;
 use proptest::prelude::*;
-use truerank::counts::{CountOptions, LogSummary, count_files, count_files_into};
-use truerank::log::{OnBadRow, ReadOptions, Table, read_features, read_log, time_at};
+use truerank::counts::{CountOptions, LogSource, LogSummary, SplitBy};
+use truerank::log::{LogPart, OnBadRow, ReadOptions, Table};
 use truerank::progress::Silent;
 
 const NAME: &str = "log";
@@ -26,8 +26,12 @@ fn batch(columns: &[(&str, ArrayRef)]) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns.iter().map(|(name, column)| (name, column.clone(), true))).unwrap()
 }
 
-fn with_table(options: &ReadOptions, batches: &[RecordBatch]) -> ReadOptions {
-    options.clone().table(Table::new(NAME, batches[0].schema(), batches.to_vec()).unwrap())
+fn table(batches: &[RecordBatch]) -> LogPart {
+    LogPart::Table(Table::new(NAME, batches[0].schema(), batches.to_vec()).unwrap())
+}
+
+fn source(batches: &[RecordBatch], options: &ReadOptions) -> LogSource {
+    LogSource::Rows(vec![table(batches)], Box::new(options.clone()))
 }
 
 fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
@@ -42,17 +46,17 @@ struct Outcome {
     files: BTreeMap<String, Vec<u8>>,
 }
 
-fn outcome(log: &Path, options: &ReadOptions, quarantine: bool) -> Outcome {
+fn outcome(log: &LogPart, options: &ReadOptions, quarantine: bool) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let kept = folder.path().join("kept.txt");
     let options = match quarantine {
-        true => options.clone().on_bad_row(OnBadRow::Quarantine(kept.clone())),
+        true => options.clone().quarantine(kept.clone()),
         false => options.clone(),
     };
-    let renamed = |text: String| text.replace(&log.display().to_string(), NAME);
+    let renamed = |text: String| text.replace(&log.path().display().to_string(), NAME);
     let target = folder.path().join("counts");
-    let counted =
-        count_files_into(&target, &[log.to_path_buf()], &options, &CountOptions::new().patterns(true), &Silent);
+    let source = LogSource::Rows(vec![log.clone()], Box::new(options));
+    let counted = source.count_into(&target, &CountOptions::new().patterns(true), &Silent);
     let entries = std::fs::read_dir(&target).into_iter().flatten().map(|entry| entry.unwrap().path());
     let mut files: BTreeMap<_, _> = entries
         .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(&path).unwrap()))
@@ -74,11 +78,11 @@ fn assert_same(batches: &[RecordBatch], plain: &[RecordBatch], options: &ReadOpt
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.parquet");
     write(&path, plain);
-    let tables = with_table(options, batches);
+    let (table, file) = (table(batches), LogPart::from(path));
     for quarantine in [false, true] {
-        let expected = outcome(&path, options, quarantine);
+        let expected = outcome(&file, options, quarantine);
         for threads in 1..=3 {
-            let found = on_threads(threads, || outcome(Path::new(NAME), &tables, quarantine));
+            let found = on_threads(threads, || outcome(&table, options, quarantine));
             assert_eq!(found, expected);
         }
     }
@@ -296,8 +300,7 @@ fn small_log(replaced: &[(&'static str, ArrayRef)]) -> RecordBatch {
 }
 
 fn error_of(batches: &[RecordBatch], options: &ReadOptions) -> String {
-    let counted = count_files(&[PathBuf::from(NAME)], &with_table(options, batches), &CountOptions::new(), &Silent);
-    counted.unwrap_err().to_string()
+    source(batches, options).count(&CountOptions::new(), &Silent).unwrap_err().to_string()
 }
 
 #[test]
@@ -310,7 +313,7 @@ fn bad_rows_are_named_by_their_number_in_the_table() {
     assert!(error.starts_with("log: row 4: doc 'b' appears twice in session 's' of query 'q'"), "{error}");
     // What is good stays in its order, whatever way it was read.
     let options = ReadOptions::new().on_bad_row(OnBadRow::Skip);
-    let log = read_log(&[NAME.into()], &with_table(&options, &[good.clone(), bad, good])).unwrap();
+    let log = source(&[good.clone(), bad, good], &options).read().unwrap();
     assert_eq!(log.impressions.iter().map(|row| row.position).collect::<Vec<_>>(), [1, 2, 1, 2, 1, 1, 2, 1]);
 }
 
@@ -347,7 +350,7 @@ fn logs_without_rows_or_users_are_as_in_parquet() {
         "user",
         text_dictionary::<Int8Type>(&[None, None, None], true, |values| Arc::new(StringArray::from(values))),
     )]);
-    assert!(error_of(std::slice::from_ref(&packed), &ReadOptions::new()).ends_with("pass --column user="));
+    assert!(error_of(std::slice::from_ref(&packed), &ReadOptions::new()).ends_with("pass `columns` user="));
     assert_same(&[packed], std::slice::from_ref(&nobody), &ReadOptions::new());
     let without_users = log.project(&[0, 2, 3, 4, 5]).unwrap();
     assert_same(&[without_users.clone(), without_users.slice(0, 0)], &[without_users], &ReadOptions::new());
@@ -398,14 +401,13 @@ fn times_and_numbers_are_read() {
     let halves: ArrayRef = Arc::new(Float16Array::from_iter_values([1.5, 2.5, 0.0].map(Half::from_f32)));
     for (times, numbers) in [(timestamps, whole(&[3, 5, 0])), (nanoseconds, halves)] {
         let log = small_log(&[("time", times), ("price", numbers.clone())]);
-        let options = with_table(&ReadOptions::new(), std::slice::from_ref(&log));
-        let paths = [PathBuf::from(NAME)];
-        let time = time_at(&paths, &options, 0.9).unwrap();
-        assert_eq!(time.to_string(), "2024-03-02T00:00:00Z");
-        assert_eq!(read_log(&paths, &options.clone().until(time)).unwrap().impressions.len(), 2);
         let log = std::slice::from_ref(&log);
-        assert_same(log, log, &ReadOptions::new().from(time));
-        let (data, _) = read_features(&paths, &options, &["price".into()], None).unwrap();
+        let (table, time) = (source(log, &ReadOptions::new()), "2024-03-02".parse().unwrap());
+        let parts = table.split(SplitBy::Time, 0.1, 1, &Silent);
+        assert_eq!(parts.unwrap().held_out.impression_count(), 1);
+        assert_eq!(source(log, &ReadOptions::new().until(time)).read().unwrap().impressions.len(), 2);
+        assert_same(log, log, &ReadOptions::new().since(time));
+        let (data, _) = table.features(&["price".into()], None, 4).unwrap();
         // Queries and documents by name: p has a; q has a and b.
         let expected = if numbers.data_type().is_floating() { [0.0, 1.5, 2.5] } else { [0.0, 3.0, 5.0] };
         assert_eq!(data.features(), expected);
@@ -445,15 +447,15 @@ fn tables_have_names_of_their_own_and_batches_of_one_kind() {
         Table::new("log", log.schema(), vec![log.clone(), other]).unwrap_err().to_string(),
         "log: batch 2 has other columns than the table, but all should have the same"
     );
-    // A later table takes the place of an earlier one, and a table that of a file.
+    // A table is itself, whatever its name, and stands beside files.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.csv");
     std::fs::write(&path, "session,query,doc,position,click\n1,q,a,1,0\n").unwrap();
     let name = path.display().to_string();
     let table = |rows| Table::new(name.clone(), log.schema(), vec![log.slice(0, rows)]).unwrap();
-    let options = ReadOptions::new().table(table(3)).table(table(2));
-    assert_eq!(read_log(&[path], &options).unwrap().impressions.len(), 2);
+    let both = LogSource::Rows(vec![LogPart::Table(table(2)), path.into()], Box::default());
+    assert_eq!(both.read().unwrap().impressions.len(), 3);
+    assert_eq!(LogSource::table(table(2), ReadOptions::new()).name(), None);
     assert_eq!(format!("{:?}", table(2)), format!("Table {{ name: {name:?}, rows: 2, .. }}"));
-    assert_eq!(options.clone(), options);
-    assert_ne!(options, ReadOptions::new().table(table(2)));
+    assert_ne!(table(2), table(2));
 }

@@ -7,6 +7,7 @@ use truerank::data::{Dataset, ReadOptions, Splits, grade_note, read_dataset, rea
 use truerank::progress::Progress;
 use truerank::ranker::Ranker;
 
+use crate::options::Typed;
 use crate::progress::Shown;
 
 /// Where the data is and how to read it.
@@ -20,30 +21,7 @@ pub struct DataArguments {
 }
 
 /// How to read a data set.
-#[derive(clap::Args)]
-pub struct ReadArguments {
-    /// The highest grade of the scale
-    #[arg(long, default_value_t = 4, value_name = "GRADE")]
-    pub max_grade: u8,
-
-    /// Feature indices of text files start at 0 instead of 1
-    #[arg(long)]
-    pub zero_based: bool,
-
-    /// How many features documents have, where sparse text leaves out the last ones [default: the most found]
-    #[arg(long, value_name = "N")]
-    pub features: Option<usize>,
-}
-
-impl ReadArguments {
-    fn options(&self) -> ReadOptions {
-        let options = ReadOptions::new().max_grade(self.max_grade).zero_based(self.zero_based);
-        match self.features {
-            Some(count) => options.feature_count(count),
-            None => options,
-        }
-    }
-}
+pub type ReadArguments = Typed<ReadOptions>;
 
 impl DataArguments {
     /// All three parts.
@@ -68,13 +46,13 @@ pub fn read_file(path: &Path, reading: &ReadArguments, progress: &Shown) -> Resu
 
 fn read_folder_for_features(path: &Path, reading: &ReadArguments, progress: &Shown) -> Result<Splits> {
     progress.begin(&format!("reading {}", path.display()), 1);
-    Ok(read_splits(path, &reading.options())?)
+    Ok(read_splits(path, reading)?)
 }
 
 /// One file of documents, whose grades are not made into relevance.
 pub fn read_file_for_features(path: &Path, reading: &ReadArguments, progress: &Shown) -> Result<Dataset> {
     progress.begin(&format!("reading {}", path.display()), 1);
-    Ok(read_dataset(path, &reading.options())?)
+    Ok(read_dataset(path, reading)?)
 }
 
 /// The training part of a folder, or a file as it is; grades are not made into relevance.

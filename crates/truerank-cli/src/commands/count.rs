@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use anyhow::Result;
 use truerank::counts::{CountOptions, is_counts_file};
 use truerank::files::check_folder;
+use truerank::spark::SparkCount;
 
-use super::engine;
-use super::log_arguments::LogArguments;
+use super::log_arguments::{LogArguments, tell};
 use super::memory::MemoryArguments;
+use crate::options::Typed;
 use crate::output::{Table, print, print_json, thousands};
 use crate::progress::Shown;
 
@@ -36,9 +37,8 @@ pub struct Count {
     #[command(flatten)]
     log: LogArguments,
 
-    /// Also count which clicks occur together; the PRS loss needs it
-    #[arg(long)]
-    patterns: bool,
+    #[command(flatten)]
+    what: Typed<CountOptions>,
 
     /// Count on an Apache Spark cluster that sees the log and the output under the same paths: the address of its Spark
     /// Connect server [default: count here]
@@ -59,16 +59,17 @@ pub struct Count {
 
 impl Count {
     pub fn run(mut self, progress: &Shown) -> Result<()> {
-        self.log.keep_bad_rows_in(&self.output);
-        self.log.options()?;
+        self.log.reading.0.keep_bad_rows_in(&self.output);
+        let log = self.log.source()?;
         check_folder(&self.output, is_counts_file)?;
         let (counted, summary) = match &self.engine {
-            Some(url) => engine::count(url, &self.log, self.patterns, &self.output, progress)?,
+            Some(url) => SparkCount::new(url).patterns(self.what.0.patterns).count(&log, &self.output, progress)?,
             None => {
                 let room = self.memory.room_beside(&self.output);
-                self.log.count_into(&self.output, &CountOptions::new().patterns(self.patterns).room(room), progress)?
+                log.count_into(&self.output, &self.what.0.room(Some(room)), progress)?
             }
         };
+        tell(&summary, progress);
         progress.finish();
         if self.json {
             return print_json(&summary.to_json(&counted));

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use truerank::counts::{CountOptions, CountsView, LogSummary, Need, open_counts};
+use truerank::counts::{CountOptions, Need};
 use truerank::doctor::Doctor as Examiner;
 use truerank::report::Verdict;
 
 use super::features::FeatureArguments;
-use super::log_arguments::LogArguments;
+use super::log_arguments::{LogArguments, tell};
 use super::memory::MemoryArguments;
+use crate::options::Typed;
 use crate::output::{print, print_json};
 use crate::progress::Shown;
 
@@ -45,17 +46,8 @@ pub struct Doctor {
     #[command(flatten)]
     features: FeatureArguments,
 
-    /// Relabelings of each permutation test, at most
-    #[arg(long, default_value_t = 999, value_name = "N")]
-    permutations: usize,
-
-    /// The p-value below which a difference counts as found
-    #[arg(long, default_value_t = 0.01, value_name = "P")]
-    level: f64,
-
-    /// Seed of the permutations
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    #[command(flatten)]
+    examiner: Typed<Examiner>,
 
     #[command(flatten)]
     memory: MemoryArguments,
@@ -71,18 +63,19 @@ pub struct Doctor {
 
 impl Doctor {
     pub fn run(self, progress: &Shown) -> Result<ExitCode> {
-        let data = self.features.read_documents(&self.log, progress)?;
-        let (counts, summary) = self.counts(progress)?;
-        let examiner = Examiner::new().permutations(self.permutations).level(self.level).seed(self.seed);
-        let pages = summary.as_ref().map(|summary| &summary.pages);
-        let diagnosis = examiner.examine(counts.as_ref(), pages, data.as_ref(), progress)?;
-        let report = diagnosis.report(&format!("Click log: {}", self.log.name()));
+        let log = self.log.source()?;
+        let data = self.features.read_documents(&log, progress)?;
+        let room = self.memory.room(self.output.as_deref());
+        let (counts, summary) = log.view(&CountOptions::new().room(Some(room)), Need::Estimation, progress)?;
+        tell(&summary, progress);
+        let diagnosis = self.examiner.0.examine(counts.as_ref(), summary.pages.as_ref(), data.as_ref(), progress)?;
+        let report = diagnosis.report(&log.title());
         if let Some(folder) = &self.output {
             report.write(folder)?;
         }
         progress.finish();
         match self.json {
-            true => print_json(&diagnosis.to_json(&summary.map(|summary| summary.remarks()).unwrap_or_default()))?,
+            true => print_json(&diagnosis.to_json(&summary.remarks()))?,
             false => {
                 let written =
                     self.output.as_ref().map(|folder| format!("\nwrote {}\n", folder.join("report.html").display()));
@@ -93,15 +86,5 @@ impl Doctor {
             Verdict::Holds => ExitCode::SUCCESS,
             Verdict::DoesNotHold | Verdict::Open => ExitCode::from(1),
         })
-    }
-
-    /// The log's counts; a folder of counts as it is.
-    fn counts(&self, progress: &Shown) -> Result<(Box<dyn CountsView>, Option<LogSummary>)> {
-        let room = self.output.as_ref().map_or_else(|| self.memory.room(), |folder| self.memory.room_beside(folder));
-        if let Some(folder) = self.log.counts_folder() {
-            return Ok((open_counts(folder, &room, Need::Estimation)?, None));
-        }
-        let (counts, summary) = self.log.count_view(&CountOptions::new().room(room), progress)?;
-        Ok((counts, Some(summary)))
     }
 }

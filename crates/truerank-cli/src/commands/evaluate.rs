@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::json;
 use truerank::data::Dataset;
-use truerank::evaluate::{ByClicks, EmptyQueries, Evaluation, Evaluator, Measure, TTest, paired_t_test};
+use truerank::evaluate::{ByClicks, EmptyQueries, Evaluation, Measure, MeasureOptions, TTest, paired_t_test};
 
 use super::common::{LoadedRanker, ReadArguments, read_file};
 use super::evaluate_clicks::{ClickArguments, to_text};
+use crate::options::Typed;
 use crate::output::{Table, measure, print, print_json, thousands};
 use crate::progress::Shown;
 
@@ -45,13 +46,8 @@ pub struct Evaluate {
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
 
-    /// Measures: nDCG@k, ERR@k, MRR, MAP, P@k, ARP [default: nDCG and ERR at 1, 3, 5, 10]
-    #[arg(long, value_name = "MEASURE")]
-    measure: Vec<Measure>,
-
-    /// What a query without relevant documents scores: 0 as in the paper, 1 (by nDCG; by other measures 0), or nothing (it is left out)
-    #[arg(long, value_enum, default_value_t = Empty::Zero)]
-    empty: Empty,
+    #[command(flatten)]
+    measures: Typed<MeasureOptions>,
 
     #[command(flatten)]
     clicks: ClickArguments,
@@ -65,17 +61,9 @@ pub struct Evaluate {
     json: bool,
 }
 
-/// What a query without relevant documents scores.
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum Empty {
-    // Comments of another kind would turn the whole help into its long form.
-    Zero,
-    One,
-    Skip,
-}
-
 impl Evaluate {
     pub fn run(self, progress: &Shown) -> Result<()> {
+        self.clicks.check()?;
         let ranker = LoadedRanker::load(&self.ranker)?;
         let other = self.against.as_deref().map(LoadedRanker::load).transpose()?;
         let data = read_file(&self.data, &self.reading, progress)?;
@@ -99,24 +87,11 @@ impl Evaluate {
     }
 
     fn by_grades(&self, data: &Dataset, scores: &[f32], other: Option<&[f32]>) -> Result<ByGrades> {
-        let evaluator = self.evaluator();
+        let evaluator = self.measures.0.evaluator().max_grade(self.reading.max_grade);
         Ok(ByGrades {
             evaluation: evaluator.evaluate(data, scores)?,
             against: other.map(|scores| evaluator.evaluate(data, scores)).transpose()?,
         })
-    }
-
-    fn evaluator(&self) -> Evaluator {
-        let empty = match self.empty {
-            Empty::Zero => EmptyQueries::Zero,
-            Empty::One => EmptyQueries::One,
-            Empty::Skip => EmptyQueries::Skip,
-        };
-        let evaluator = match self.measure.is_empty() {
-            true => Evaluator::default(),
-            false => Evaluator::new(self.measure.clone()),
-        };
-        evaluator.empty_queries(empty).max_grade(self.reading.max_grade)
     }
 
     fn to_text(&self, data: &Dataset, by_grades: &ByGrades) -> String {
@@ -149,10 +124,10 @@ impl Evaluate {
     }
 
     fn about_empty(&self, count: usize) -> String {
-        let rule = match self.empty {
-            Empty::Zero => "scored 0",
-            Empty::One => "scored 1 by nDCG and 0 by other measures",
-            Empty::Skip => "left out",
+        let rule = match self.measures.0.empty {
+            EmptyQueries::Zero => "scored 0",
+            EmptyQueries::One => "scored 1 by nDCG and 0 by other measures",
+            EmptyQueries::Skip => "left out",
         };
         match count {
             0 => "all queries have a relevant document".to_string(),

@@ -3,15 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use truerank::Error;
 use truerank::counts::Counts;
 use truerank::data::Dataset;
 use truerank::evaluate::{Bounds, ByClicks, ClickJudge, JudgedRankers, Judgement, Leakage, PairedDifference, leakage};
+use truerank::options::Options;
 use truerank::propensity::Propensities;
-use truerank::relevance::Estimator;
+use truerank::relevance::KnownLog;
 use truerank::report::Format;
 
 use super::common::together;
 use super::evaluate::p_value;
+use crate::options::Typed;
 use crate::output::{Table, thousands, wrap};
 
 /// The clicks that judge.
@@ -25,17 +28,8 @@ pub struct ClickArguments {
     #[arg(long, value_name = "FILE", requires = "clicks")]
     propensities: Option<PathBuf>,
 
-    /// With --clicks: how clicks are weighed; naive, ips-pbm, straightforward, user-aware or user-aware-smoothed
-    #[arg(long, default_value = "user-aware", requires = "clicks")]
-    estimator: Estimator,
-
-    /// With --clicks: raise exposures below this share of the document's impressions to it
-    #[arg(long, value_name = "SHARE", requires = "clicks")]
-    clip: Option<f64>,
-
-    /// With --clicks: divide DCG by the sum of all click weights
-    #[arg(long, requires = "clicks")]
-    self_normalised: bool,
+    #[command(flatten)]
+    judge: Typed<ClickJudge>,
 
     /// With --clicks: counts that the ranker learned from; a query in both is an error
     #[arg(long, value_name = "COUNTS", requires = "clicks")]
@@ -59,14 +53,22 @@ impl ClickArguments {
         let counts = Counts::read(clicks)?;
         let leakage = check_leakage(self.train_counts.as_deref(), self.allow_shared_queries, &counts, clicks)?;
         let theta = Propensities::read(propensities)?;
-        let mut judge = ClickJudge::new().estimator(self.estimator).self_normalised(self.self_normalised);
-        if let Some(clip) = self.clip {
-            judge = judge.clip(clip);
-        }
-        let found = judge
-            .judge(data, &counts, &theta, scores, other)
+        let found = self
+            .judge
+            .0
+            .judge(&KnownLog::examined(&counts, Some(data), &theta), scores, other)
             .with_context(|| format!("{} with {}", together(data_path, clicks), propensities.display()))?;
         Ok(Some(ByClicks { leakage, ..found }))
+    }
+
+    /// Refuses options without clicks to judge by.
+    pub fn check(&self) -> truerank::Result<()> {
+        match ClickJudge::fields().iter().find(|field| !self.judge.0.is_default(field.name)) {
+            Some(field) if self.clicks.is_none() => {
+                Err(Error::option(field.name, "is for `clicks`, but there are none"))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

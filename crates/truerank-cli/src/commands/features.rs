@@ -2,13 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use truerank::counts::LogSource;
 use truerank::data::Dataset;
-use truerank::log::read_features;
 use truerank::progress::Progress;
 
 use super::common::{ReadArguments, read_training_part, tell_grades};
-use super::log_arguments::LogArguments;
 use crate::progress::Shown;
 
 /// Where the features of the log's documents are.
@@ -32,7 +31,7 @@ pub struct FeatureArguments {
 
 impl FeatureArguments {
     /// The documents that the log is about, where they have features.
-    pub fn read_documents(&self, log: &LogArguments, progress: &Shown) -> Result<Option<Dataset>> {
+    pub fn read_documents(&self, log: &LogSource, progress: &Shown) -> Result<Option<Dataset>> {
         match &self.data {
             Some(path) => read_training_part(path, &self.reading, progress).map(Some),
             None if self.feature.is_empty() => Ok(None),
@@ -41,16 +40,10 @@ impl FeatureArguments {
     }
 
     /// Columns of the log as features.
-    pub fn read_columns(&self, log: &LogArguments, progress: &Shown) -> Result<Dataset> {
-        if log.is_ubi() {
-            bail!("--feature names columns of a log, but --ubi-queries is given; use --data");
-        }
-        if log.is_event_log() {
-            bail!("--feature names columns of shown documents, but this is a log of events; use --data");
-        }
+    pub fn read_columns(&self, log: &LogSource, progress: &Shown) -> Result<Dataset> {
+        log.check_features()?;
         progress.begin("reading features from the log", 1);
-        let options = log.options()?.max_grade(self.reading.max_grade);
-        let (data, notes) = read_features(&log.logs, &options, &self.feature, self.grade.as_deref())?;
+        let (data, notes) = log.features(&self.feature, self.grade.as_deref(), self.reading.max_grade)?;
         notes.iter().for_each(|note| progress.say(note));
         tell_grades([&data], &self.reading, progress);
         Ok(data)

@@ -2,17 +2,15 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
-use clap::ValueEnum;
-use truerank::counts::CountOptions;
-use truerank::fit::{Fit as Way, FitData, FitFolder, FitLog, RankerForm};
-use truerank::log::time_at;
-use truerank::propensity::{Propensities, RelevanceForm};
-use truerank::relevance::{EstimationChoice, Estimator, PriorKind, Shrink, Smoothing};
+use anyhow::Result;
+use truerank::counts::LogSource;
+use truerank::fit::{Fit as Way, FitData, FitFolder, FitLog};
+use truerank::propensity::Propensities;
 
 use super::common::{read_file, read_folder};
 use super::features::FeatureArguments;
-use super::log_arguments::LogArguments;
+use super::log_arguments::{LogArguments, tell};
+use crate::options::Typed;
 use crate::output::{print, print_json};
 use crate::progress::Shown;
 
@@ -48,62 +46,12 @@ pub struct Fit {
     #[command(flatten)]
     features: FeatureArguments,
 
-    /// How the held-out part is chosen: some queries, some result pages, or what happened last [default: query with
-    /// features, else page]
-    #[arg(long, value_enum, help_heading = "Judging")]
-    split: Option<SplitBy>,
-
-    /// The share of queries, of pages, or of the log's end, that is held out
-    #[arg(long, default_value_t = FitLog::HELD_OUT, value_name = "SHARE", help_heading = "Judging")]
-    held_out: f64,
-
     /// Examination probabilities that are known already
     #[arg(long, value_name = "FILE", help_heading = "Examination")]
     propensities: Option<PathBuf>,
 
-    /// What gives relevance while examination is estimated: linear, mlp, mlp:SIZE,… or table [default: linear with
-    /// features, else table]
-    #[arg(long, value_name = "FORM", conflicts_with = "propensities", help_heading = "Examination")]
-    relevance: Option<RelevanceForm>,
-
-    /// Estimator, taken as it is: naive, ips-pbm, straightforward, user-aware or user-aware-smoothed [default:
-    /// user-aware-smoothed, shrunk toward a prior]
-    #[arg(long, help_heading = "Relevance")]
-    estimator: Option<Estimator>,
-
-    /// Strength of smoothing: `auto` (least estimated error), `likelihood`, or a number
-    #[arg(long, default_value = "auto", value_name = "RULE", help_heading = "Relevance")]
-    beta: Smoothing,
-
-    /// What clicks correct: `none` (0), `mean` (of the log), `position` (mean of documents shown there), or `model` (from
-    /// features) [default: model with features, else position; none for a named estimator]
-    #[arg(long, value_name = "PRIOR", help_heading = "Relevance")]
-    prior: Option<PriorKind>,
-
-    /// Raise exposures below this share of the document's impressions to it
-    #[arg(long, value_name = "SHARE", help_heading = "Relevance")]
-    clip: Option<f64>,
-
-    /// Pull weights toward the prior: `auto` (least estimated error), `none` or a number [default: auto; none for a named
-    /// estimator]
-    #[arg(long, value_name = "RULE", help_heading = "Relevance")]
-    shrink: Option<Shrink>,
-
-    /// linear-raw, linear, mlp or mlp:SIZE,SIZE,… [default: the best of the first three on held-out training queries]
-    #[arg(long, help_heading = "Ranker")]
-    model: Option<RankerForm>,
-
-    /// Training steps at most; how many are best is found out [default: 1000, or 200 for linear]
-    #[arg(long, help_heading = "Ranker")]
-    steps: Option<usize>,
-
-    /// Bring a network's features to one scale first: true or false
-    #[arg(long, value_name = "BOOL", default_value_t = true, action = clap::ArgAction::Set, help_heading = "Ranker")]
-    standardise: bool,
-
-    /// Seed of everything that has chance in it
-    #[arg(long, default_value_t = Way::SEED)]
-    seed: u64,
+    #[command(flatten)]
+    options: Typed<Way>,
 
     /// Print the outcome as JSON
     #[arg(long)]
@@ -114,21 +62,17 @@ pub struct Fit {
     output: PathBuf,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum SplitBy {
-    Query,
-    Page,
-    Time,
-}
-
 impl Fit {
     pub fn run(mut self, progress: &Shown) -> Result<()> {
-        self.check()?;
+        self.check(&self.log.source()?)?;
         let way = self.way()?;
         let folder = FitFolder::create(&self.output)?;
-        self.log.keep_bad_rows_in(folder.path());
-        let data = self.data(progress)?;
-        let log = self.read_log(data.is_some(), progress)?;
+        self.log.reading.0.keep_bad_rows_in(folder.path());
+        let log = self.log.source()?;
+        let data = self.data(&log, progress)?;
+        let log = log.split(way.split_for(data.is_some()), way.held_out, way.seed, progress)?;
+        tell(&log.summary, progress);
+        let log = FitLog::from(log);
         let outcome = way.run(&log, data.as_ref(), progress)?;
         folder.write(&outcome, &log, data.as_ref())?;
         progress.finish();
@@ -143,77 +87,34 @@ impl Fit {
         ))
     }
 
-    fn check(&self) -> Result<()> {
-        if !(self.held_out > 0.0 && self.held_out < 1.0) {
-            bail!("--held-out is {}, but should be between 0 and 1", self.held_out);
+    fn has_features(&self) -> bool {
+        self.features.data.is_some() || !self.features.feature.is_empty()
+    }
+
+    fn check(&self, log: &LogSource) -> Result<()> {
+        if !self.features.feature.is_empty() {
+            log.check_features()?;
         }
-        let reads_again = !self.features.feature.is_empty() || self.split == Some(SplitBy::Time);
-        if self.log.is_ubi() && reads_again {
-            bail!(
-                "--feature and --split time read columns of a log, but --ubi-queries is given; use --data, and --split query or page"
-            );
-        }
-        if self.log.reads_standard_input() && reads_again {
-            bail!(
-                "standard input can be read once only, but --feature and --split time read the log twice; save it as a file"
-            );
-        }
-        Ok(())
+        Ok(log.check_split(self.options.0.split_for(self.has_features()), self.options.0.held_out)?)
     }
 
     fn way(&self) -> Result<Way> {
-        let mut way = Way::new().weights(self.weights()).standardise(self.standardise).seed(self.seed);
-        way = way.max_grade(self.features.reading.max_grade);
-        if let Some(model) = &self.model {
-            way = way.model(model.clone());
-        }
-        if let Some(steps) = self.steps {
-            way = way.steps(steps);
-        }
-        if let Some(path) = &self.propensities {
-            way = way.propensities(Propensities::read(path)?);
-        }
-        if let Some(form) = &self.relevance {
-            way = way.relevance_form(form.clone());
-        }
+        let propensities = self.propensities.as_deref().map(Propensities::read).transpose()?;
+        let way = self.options.0.clone().propensities(propensities).max_grade(self.features.reading.max_grade);
+        way.check(self.has_features())?;
         Ok(way)
     }
 
-    fn weights(&self) -> EstimationChoice {
-        let (estimator, beta) = (self.estimator, Some(self.beta));
-        EstimationChoice { estimator, beta, prior: self.prior, clip: self.clip, shrink: self.shrink }
-    }
-
-    fn data(&self, progress: &Shown) -> Result<Option<FitData>> {
+    fn data(&self, log: &LogSource, progress: &Shown) -> Result<Option<FitData>> {
         let Some(path) = &self.features.data else {
             if self.features.feature.is_empty() {
                 return Ok(None);
             }
-            return Ok(Some(FitData::of_log(self.features.read_columns(&self.log, progress)?)));
+            return Ok(Some(FitData::of_log(self.features.read_columns(log, progress)?)));
         };
         Ok(Some(match path.is_dir() {
             true => FitData::of_splits(read_folder(path, &self.features.reading, progress)?),
             false => FitData::of_documents(read_file(path, &self.features.reading, progress)?),
         }))
-    }
-
-    /// The log in its two parts.
-    fn read_log(&self, has_features: bool, progress: &Shown) -> Result<FitLog> {
-        let options = self.log.options()?;
-        let usual = if has_features { SplitBy::Query } else { SplitBy::Page };
-        let split = self.split.unwrap_or(usual);
-        if split != SplitBy::Time {
-            let (counts, summary) = self.log.count(&CountOptions::new(), progress)?;
-            let log = match split {
-                SplitBy::Page => FitLog::by_pages(&counts, self.held_out, self.seed)?,
-                _ => FitLog::by_queries(&counts, self.held_out, self.seed)?,
-            };
-            return Ok(log.pages(summary.pages));
-        }
-        let at = time_at(&self.log.logs, &options, 1.0 - self.held_out)?;
-        let (before, summary) = self.log.count_with(&options.clone().until(at), progress)?;
-        let (after, _) = self.log.count_with(&options.from(at), progress)?;
-        summary.remarks().iter().for_each(|remark| progress.say(remark));
-        Ok(FitLog::by_time(before, after).pages(summary.pages))
     }
 }

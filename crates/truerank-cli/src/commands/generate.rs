@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use truerank::data::{Dataset, DatasetFormat, Generator, Preset, is_part_file, write_splits};
+use truerank::data::{Dataset, DatasetFormat, Generation, is_part_file, write_splits};
 use truerank::files::check_folder;
 
+use crate::options::Typed;
 use crate::output::{Table, print, thousands};
 use crate::progress::Shown;
 
@@ -16,17 +17,12 @@ Examples:
   truerank generate --preset small -o data/
   truerank generate --preset yahoo --format parquet --seed 7 -o yahoo/")]
 pub struct Generate {
-    /// Size and kind: tiny, small, yahoo, baidu, hard
-    #[arg(long, default_value_t = Preset::Small)]
-    preset: Preset,
+    #[command(flatten)]
+    generation: Typed<Generation>,
 
     /// Form of the files; text is LETOR/SVMlight
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-
-    /// The same seed gives the same data
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
 
     /// Folder to write train, vali and test to
     #[arg(long, short, value_name = "FOLDER")]
@@ -44,8 +40,10 @@ pub enum Format {
 impl Generate {
     pub fn run(self, progress: &Shown) -> Result<()> {
         check_folder(&self.output, is_part_file)?;
-        progress.say(&format!("generating {} …", self.preset));
-        let splits = Generator::preset(self.preset).seed(self.seed).generate()?;
+        let generation = &self.generation.0;
+        let generator = generation.generator()?;
+        progress.say(&format!("generating {} …", generation.preset));
+        let splits = generator.generate()?;
         let format = match self.format {
             Format::Text => DatasetFormat::Svmlight,
             Format::Parquet => DatasetFormat::Parquet,

@@ -1,284 +1,67 @@
 //! Which log to read and how, for every subcommand that reads one.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Result, bail};
-use clap::ValueEnum;
-use truerank::counts::{
-    CountOptions, Counts, CountsView, LogSummary, Need, Totals, count_files, count_files_into, count_files_view,
-    count_log,
-};
-use truerank::log::{
-    ClickList, ClickWhen, Columns, EventOptions, Header, LogFormat, OnBadRow, ReadOptions, Time, UbiOptions, read_ubi,
-};
+use anyhow::Result;
+use truerank::Error;
+use truerank::counts::{LogSource, LogSummary};
+use truerank::log::{ReadOptions, UbiOptions, log_endings};
 use truerank::memory::Memory;
-use truerank::progress::Progress;
+use truerank::options::Options;
 
+use crate::options::Typed;
 use crate::progress::Shown;
-
-const UBI: &str = "User Behavior Insights";
-const EVENTS: &str = "Logs of events";
 
 /// The logs and how to read them.
 #[derive(clap::Args)]
 pub struct LogArguments {
-    /// Log files, folders of them, 'quoted*patterns', or - for standard input: .parquet, .csv, .tsv, .jsonl, .ndjson or
-    /// .json, text also .gz or .zst
-    #[arg(required_unless_present = "ubi_queries", value_name = "LOG")]
-    pub logs: Vec<PathBuf>,
+    #[arg(required_unless_present = "ubi_queries", value_name = "LOG", help = files())]
+    logs: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub reading: Typed<ReadOptions>,
 
     /// Instead of logs: dumps of OpenSearch's `ubi_queries`, JSON lines
-    #[arg(long, value_name = "FILE", requires = "ubi_events", conflicts_with_all = ["logs", "column", "format", "on_bad_row", "quarantine", "from", "until", "list_separator", "clicks", "click_when", "no_header", "header", "event_column"], help_heading = UBI)]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "ubi_events",
+        conflicts_with = "logs",
+        help_heading = "User Behavior Insights"
+    )]
     ubi_queries: Vec<PathBuf>,
 
     /// Dumps of `ubi_events` for --ubi-queries
-    #[arg(long, value_name = "FILE", requires = "ubi_queries", help_heading = UBI)]
+    #[arg(long, value_name = "FILE", requires = "ubi_queries", help_heading = "User Behavior Insights")]
     ubi_events: Vec<PathBuf>,
 
-    /// Name of the actions that are clicks on results [default: click, product_click and the like]
-    #[arg(long, value_name = "ACTION", requires = "ubi_queries", help_heading = UBI)]
-    ubi_click: Vec<String>,
-
-    /// How many of a query's hits were shown [default: all]
-    #[arg(long, value_name = "N", requires = "ubi_queries", help_heading = UBI)]
-    ubi_depth: Option<usize>,
-
-    /// The column of session, user, query, doc, position, click or time, such as user=client_id; several together are a
-    /// session with session=user+task, or a query with query=country+device; user= means that there are none, query= that
-    /// all pages share one, session= that each row is a page of its own [default: the field's name, or the only column
-    /// with a usual name for it]
-    #[arg(long, value_name = "FIELD=NAME")]
-    column: Vec<String>,
-
-    /// What makes a click, instead of a column of 0 and 1: 'dwell_time>0' (also >=, <, <=), 'action=click|purchase'
-    /// (also !=), or 'dwell_time present'; a missing value is no click
-    #[arg(long, value_name = "CONDITION")]
-    click_when: Option<ClickWhen>,
-
-    /// CSV and TSV without a header: columns are called 1, 2, 3, …, as in --column user=1
-    #[arg(long)]
-    no_header: bool,
-
-    /// CSV and TSV without a header: the names of all columns, in order
-    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', conflicts_with = "no_header")]
-    header: Vec<String>,
-
-    /// Form of the logs, where their names do not say it: csv, tsv, jsonl, parquet; or yandex, events of the Relevance
-    /// Prediction Challenge
-    #[arg(long)]
-    format: Option<LogFormat>,
-
-    /// Rows are events, whose names stand in this column: some show documents, as a list or one by one, and some are
-    /// clicks, which are joined to the page of their session that shows the document
-    #[arg(long, value_name = "COLUMN", help_heading = EVENTS)]
-    event_column: Option<String>,
-
-    /// Names of the events that show documents [default: query, search, impression, view, page, serp, q]
-    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "event_column", help_heading = EVENTS)]
-    query_event: Vec<String>,
-
-    /// Names of the events that are clicks; --column click=NAME is where they name the document [default: click,
-    /// product_click and the like]
-    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "event_column", help_heading = EVENTS)]
-    click_event: Vec<String>,
-
-    /// What to do with rows that break a rule: stop, leave them out, or leave them out and keep them in a file [default:
-    /// error]
-    #[arg(long, value_name = "WHAT")]
-    on_bad_row: Option<BadRowPolicy>,
-
-    /// File for the rows that are left out [default: bad-rows.txt in the output, or here for doctor]
-    #[arg(long, value_name = "FILE")]
-    quarantine: Option<PathBuf>,
-
-    /// Only result pages from this time on, such as 2024-03-01 or 2024-03-01T12:30:00Z
-    #[arg(long, value_name = "TIME")]
-    from: Option<Time>,
-
-    /// Only result pages before this time
-    #[arg(long, value_name = "TIME")]
-    until: Option<Time>,
-
-    /// One row per result page: what stands between the documents of a list [default: guessed]
-    #[arg(long, value_name = "CHARACTER")]
-    list_separator: Option<char>,
-
-    /// One row per result page: what lists of clicks hold: flags (0 or 1 for each document), docs, or positions
-    /// [default: what they can only be]
-    #[arg(long, value_name = "WHAT")]
-    clicks: Option<ClickList>,
+    #[command(flatten)]
+    ubi: Typed<UbiOptions>,
 }
 
-/// What happens to bad rows.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum BadRowPolicy {
-    Error,
-    Skip,
-    Quarantine,
+fn files() -> String {
+    format!("Log files, folders of them, 'quoted*patterns', or - for standard input: {}", log_endings())
 }
 
 impl LogArguments {
-    /// Rows that are to be kept, but not where, are kept in the folder of the output, with which they belong.
-    pub fn keep_bad_rows_in(&mut self, output: &Path) {
-        if self.on_bad_row == Some(BadRowPolicy::Quarantine) && self.quarantine.is_none() {
-            self.quarantine = Some(output.join("bad-rows.txt"));
+    /// The log that is meant.
+    pub fn source(&self) -> Result<LogSource> {
+        if !self.ubi_queries.is_empty() {
+            let (queries, events) = (self.ubi_queries.clone(), self.ubi_events.clone());
+            return Ok(LogSource::Ubi(queries, events, self.ubi.0.clone()).reading(&self.reading.0)?);
         }
-    }
-
-    /// How to read the logs.
-    pub fn options(&self) -> Result<ReadOptions> {
-        let options = ReadOptions::new().columns(parse_columns(&self.column)?).format(self.format);
-        let mut options = options.on_bad_row(self.on_bad_row()?);
-        if let Some(from) = self.from {
-            options = options.from(from);
+        match self.ubi.0.first_given() {
+            Some(name) => Err(Error::option(name, "is for `ubi_queries`, but these are not given").into()),
+            None => Ok(LogSource::open(self.logs.clone(), self.reading.0.clone())?),
         }
-        if let Some(until) = self.until {
-            options = options.until(until);
-        }
-        if let Some(separator) = self.list_separator {
-            options = options.list_separator(separator);
-        }
-        if let Some(clicks) = self.clicks {
-            options = options.clicks(clicks);
-        }
-        if let Some(when) = &self.click_when {
-            options = options.click_when(when.clone());
-        }
-        if let Some(events) = self.events()? {
-            options = options.event_log(events);
-        }
-        Ok(options.header(self.header()))
-    }
-
-    fn header(&self) -> Header {
-        match &self.header[..] {
-            _ if self.no_header => Header::Numbered,
-            [] => Header::First,
-            names => Header::Names(names.to_vec()),
-        }
-    }
-
-    fn events(&self) -> Result<Option<EventOptions>> {
-        let Some(column) = &self.event_column else { return Ok(None) };
-        if self.format == Some(LogFormat::Yandex) {
-            bail!("--format yandex knows its events; --event-column is for other logs of events");
-        }
-        let mut events = EventOptions::new(column);
-        if !self.query_event.is_empty() {
-            events = events.queries(self.query_event.clone());
-        }
-        if !self.click_event.is_empty() {
-            events = events.clicks(self.click_event.clone());
-        }
-        Ok(Some(events))
-    }
-
-    /// Whether rows are events, which are joined into impressions.
-    pub fn is_event_log(&self) -> bool {
-        self.event_column.is_some() || self.format == Some(LogFormat::Yandex)
-    }
-
-    /// Counts the logs, and says what should be known of them.
-    pub fn count(&self, what: &CountOptions, progress: &Shown) -> Result<(Counts, LogSummary)> {
-        let (counts, summary) = match self.is_ubi() {
-            true => self.count_ubi(what, progress)?,
-            false => count_files(&self.logs, &self.options()?, what, progress)?,
-        };
-        tell(&summary, progress);
-        Ok((counts, summary))
-    }
-
-    /// Counts the logs into a folder, and says what should be known of them.
-    pub fn count_into(&self, folder: &Path, what: &CountOptions, progress: &Shown) -> Result<(Totals, LogSummary)> {
-        let (totals, summary) = match self.is_ubi() {
-            true => {
-                let (counts, summary) = self.count_ubi(what, progress)?;
-                (counts.write(folder)?, summary)
-            }
-            false => count_files_into(folder, &self.logs, &self.options()?, what, progress)?,
-        };
-        tell(&summary, progress);
-        Ok((totals, summary))
-    }
-
-    /// Counts the logs within the room of `what`, for estimation, and says what should be known of them.
-    pub fn count_view(&self, what: &CountOptions, progress: &Shown) -> Result<(Box<dyn CountsView>, LogSummary)> {
-        if self.is_ubi() {
-            let (counts, summary) = self.count(what, progress)?;
-            return Ok((Box::new(counts), summary));
-        }
-        let counted = count_files_view(&self.logs, &self.options()?, what, Need::Estimation, progress)?;
-        tell(&counted.1, progress);
-        Ok(counted)
-    }
-
-    /// Whether queries and events of OpenSearch are read instead of a log.
-    pub fn is_ubi(&self) -> bool {
-        !self.ubi_queries.is_empty()
-    }
-
-    fn count_ubi(&self, what: &CountOptions, progress: &Shown) -> Result<(Counts, LogSummary)> {
-        let mut options = UbiOptions::new();
-        if !self.ubi_click.is_empty() {
-            options = options.clicks(self.ubi_click.clone());
-        }
-        if let Some(depth) = self.ubi_depth {
-            options = options.depth(depth);
-        }
-        progress.begin("joining queries and events", 1);
-        let (log, joined) = read_ubi(&self.ubi_queries, &self.ubi_events, &options)?;
-        let (counts, summary) = count_log(&log, what)?;
-        let files = (self.ubi_queries.len() + self.ubi_events.len()) as u64;
-        Ok((counts, LogSummary { files, notes: joined.remarks(), ..summary }))
-    }
-
-    /// Counts the logs with other options than the arguments'.
-    pub fn count_with(&self, options: &ReadOptions, progress: &Shown) -> Result<(Counts, LogSummary)> {
-        Ok(count_files(&self.logs, options, &CountOptions::new(), progress)?)
-    }
-
-    /// The logs in a few words.
-    pub fn name(&self) -> String {
-        match self.logs.iter().chain(&self.ubi_queries).collect::<Vec<_>>().as_slice() {
-            [log] => log.display().to_string(),
-            [first, rest @ ..] => format!("{} and {} more", first.display(), rest.len()),
-            [] => String::new(),
-        }
-    }
-
-    /// The folder that `truerank count` wrote, if that is what is named.
-    pub fn counts_folder(&self) -> Option<&Path> {
-        self.logs.first().filter(|path| self.logs.len() == 1 && path.join("meta.json").is_file()).map(PathBuf::as_path)
-    }
-
-    /// Whether a log comes from standard input, which can be read once only.
-    pub fn reads_standard_input(&self) -> bool {
-        self.logs.iter().any(|path| path.as_os_str() == "-")
-    }
-
-    fn on_bad_row(&self) -> Result<OnBadRow> {
-        Ok(match (self.on_bad_row, &self.quarantine) {
-            (None | Some(BadRowPolicy::Quarantine), Some(file)) => OnBadRow::Quarantine(file.clone()),
-            (Some(BadRowPolicy::Quarantine), None) => OnBadRow::Quarantine("bad-rows.txt".into()),
-            (_, Some(_)) => bail!("--quarantine is for --on-bad-row quarantine"),
-            (None | Some(BadRowPolicy::Error), None) => OnBadRow::Error,
-            (Some(BadRowPolicy::Skip), None) => OnBadRow::Skip,
-        })
     }
 }
 
 /// What should be known of a log, and what counting took: that depends on the memory, so it is no part of any result.
-fn tell(summary: &LogSummary, progress: &Shown) {
+pub fn tell(summary: &LogSummary, progress: &Shown) {
     summary.remarks().iter().for_each(|remark| progress.say(remark));
     if summary.spooled > 0 {
         let size = Memory::new(summary.spooled);
         progress.say(&format!("{size} went through a temporary file, to stay within --memory"));
     }
-}
-
-/// The column names that `FIELD=NAME` arguments give.
-pub fn parse_columns(arguments: &[String]) -> Result<Columns> {
-    let mut columns = Columns::default();
-    arguments.iter().try_for_each(|argument| columns.map_text(argument))?;
-    Ok(columns)
 }

@@ -6,7 +6,6 @@ pub mod convert;
 pub mod count;
 pub mod demo;
 pub mod doctor;
-mod engine;
 pub mod evaluate;
 mod evaluate_clicks;
 pub mod experiment;

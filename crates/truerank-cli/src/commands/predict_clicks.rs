@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use serde_json::json;
 use truerank::counts::Counts;
-use truerank::evaluate::{ClickLikelihood, ClickPrediction, Leakage};
+use truerank::evaluate::{ClickLikelihood, ClickPrediction, Leakage, Resampling};
 use truerank::propensity::Propensities;
 use truerank::relevance::{PredictedRelevance, Relevance};
 use truerank::report::Format;
@@ -13,6 +13,7 @@ use truerank::report::Format;
 use super::common::together;
 use super::evaluate::p_value;
 use super::evaluate_clicks::{check_leakage, interval, leakage_text};
+use crate::options::Typed;
 use crate::output::{Table, measure, print, print_json, thousands, wrap};
 use crate::progress::Shown;
 
@@ -44,13 +45,8 @@ pub struct PredictClicks {
     #[arg(long, value_name = "COUNTS")]
     train_counts: Option<PathBuf>,
 
-    /// Resamples of queries
-    #[arg(long, default_value_t = 1000, value_name = "N")]
-    resamples: usize,
-
-    /// Seed of the resamples
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
+    #[command(flatten)]
+    resampling: Typed<Resampling>,
 
     /// Print as JSON
     #[arg(long)]
@@ -65,9 +61,8 @@ impl PredictClicks {
         let training = self.train_counts.as_deref().map(Counts::read).transpose()?;
         // A log is split by time here: queries on both sides are what there is to predict.
         let shared = check_leakage(self.train_counts.as_deref(), true, &counts, &self.counts)?;
-        let found =
-            ClickPrediction::of(&counts, &propensities, &predicted, training.as_ref(), self.resamples, self.seed)
-                .with_context(|| together(&self.counts, &self.propensities))?;
+        let found = ClickPrediction::of(&counts, &propensities, &predicted, training.as_ref(), &self.resampling.0)
+            .with_context(|| together(&self.counts, &self.propensities))?;
         progress.finish();
         match self.json {
             true => print_json(&to_json(&found, shared.as_ref())),

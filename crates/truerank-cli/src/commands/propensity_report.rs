@@ -1,34 +1,20 @@
 //! What `truerank propensity` prints.
 
 use serde_json::json;
+use truerank::examination::Estimated;
 use truerank::propensity::{HeldOut, LevelAndShape, Propensities, PropensityError};
-use truerank::ranker::Ranker;
 
 use crate::output::{Table, measure, thousands};
 
 /// Up to so many users are printed one by one.
 const FEW_USERS: usize = 20;
 
-/// What came out, past the propensities.
-#[derive(Default)]
-pub struct Outcome {
-    pub propensities: Propensities,
-    pub held_out: Vec<HeldOut>,
-    pub ranker: Option<Ranker>,
-}
-
-impl Outcome {
-    pub fn of(propensities: Propensities) -> Self {
-        Outcome { propensities, ..Outcome::default() }
-    }
-}
-
 /// The estimates as people read them, and how far they are from a truth where there is one.
-pub fn report(outcome: &Outcome, error: Option<&PropensityError>) -> String {
-    let propensities = &outcome.propensities;
+pub fn report(found: &Estimated, error: Option<&PropensityError>) -> String {
+    let propensities = &found.propensities;
     let mut text = format!("\n{}\nscale: {}\n\n", propensities.method, propensities.scale);
     text += &population_table(propensities);
-    if let Some(held_out) = chosen_line(&outcome.held_out, propensities) {
+    if let Some(held_out) = chosen_line(&found.held_out, propensities) {
         text += &format!("\n{held_out}\n");
     }
     if propensities.details.clusters.is_some() {
@@ -136,8 +122,8 @@ fn chosen_line(held_out: &[HeldOut], propensities: &Propensities) -> Option<Stri
 }
 
 /// The same for programs.
-pub fn to_json(outcome: &Outcome, error: Option<&PropensityError>) -> serde_json::Value {
-    let propensities = &outcome.propensities;
+pub fn to_json(found: &Estimated, error: Option<&PropensityError>) -> serde_json::Value {
+    let propensities = &found.propensities;
     let fit = propensities.details.fit.as_ref();
     json!({
         "method": propensities.method, "scale": propensities.scale,
@@ -151,7 +137,7 @@ pub fn to_json(outcome: &Outcome, error: Option<&PropensityError>) -> serde_json
         "iterations": fit.map(|fit| fit.log_likelihood.len()),
         "converged": fit.map(|fit| fit.converged),
         "log_likelihood": fit.map(|fit| fit.log_likelihood.clone()),
-        "held_out": outcome.held_out,
+        "held_out": found.held_out,
         "notes": propensities.details.notes,
         "against": error.map(|error| {
             json!({"population_error": error.population, "user_error": error.users, "rare_user_error": error.rare})

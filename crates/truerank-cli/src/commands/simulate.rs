@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde_json::json;
 use truerank::counts::is_counts_file;
 use truerank::data::Splits;
-use truerank::experiment::{WorldOptions, production_lists};
 use truerank::files::{check_file, check_folder};
-use truerank::simulate::{ShownLists, Simulation, Simulator, paper_etas, propensities_path};
+use truerank::ranker::Production;
+use truerank::simulate::{ShownLists, Simulation, Simulator, propensities_path};
 
 use super::common::{DataArguments, LoadedRanker};
+use crate::options::Typed;
 use crate::output::{Table, measure, print, print_json, thousands};
 use crate::progress::Shown;
 
@@ -30,65 +31,19 @@ pub struct Simulate {
     #[command(flatten)]
     data: DataArguments,
 
-    /// How many sessions
-    #[arg(long, default_value_t = 1_000_000)]
-    sessions: u64,
+    #[command(flatten)]
+    simulation: Typed<Simulation>,
 
-    /// Clusters of users, with the paper's depths: 5, 10 or 20
-    #[arg(long, default_value_t = 10, conflicts_with = "etas")]
-    users: usize,
-
-    /// Depth of each cluster instead, busiest first: θ(k) = k^-η
-    #[arg(long, value_delimiter = ',', value_name = "η,η,…")]
-    etas: Vec<f64>,
-
-    /// Users in each cluster, each with its own depth
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    users_per_cluster: usize,
-
-    /// Standard deviation of η among the users of a cluster
-    #[arg(long, default_value_t = 0.0, value_name = "SD")]
-    user_noise: f64,
-
-    /// Exponent of Zipf's law for how popular queries are
-    #[arg(long, default_value_t = 0.0, value_name = "S")]
-    zipf: f64,
-
-    /// All clusters issue the same queries: no personalized bias
-    #[arg(long)]
-    shared_queries: bool,
-
-    /// Probability that a document of grade 0 is found relevant
-    #[arg(long, default_value_t = 0.1, value_name = "ε")]
-    click_noise: f64,
-
-    /// Documents shown per session
-    #[arg(long, default_value_t = WorldOptions::default().length, value_name = "N")]
-    length: usize,
-
-    /// Share of sessions in which rank 1 changes places with a random other
-    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
-    swap: f64,
-
-    /// Share of sessions in which the whole list is shuffled
-    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
-    shuffle: f64,
+    #[command(flatten)]
+    production: Typed<Production>,
 
     /// Rankers that show the lists instead of the production ranker, one of them at random per session
     #[arg(long, value_name = "FILE")]
     logger: Vec<PathBuf>,
 
-    /// Share of labelled queries that the production ranker learns from
-    #[arg(long, default_value_t = WorldOptions::default().production_share, value_name = "SHARE")]
-    production_share: f64,
-
     /// Draw counts directly, without sessions, and write them as a folder: any number of sessions costs the same
     #[arg(long)]
     cells: bool,
-
-    /// The same seed gives the same log
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
 
     /// Print a summary as JSON
     #[arg(long)]
@@ -102,8 +57,9 @@ pub struct Simulate {
 impl Simulate {
     pub fn run(self, progress: &Shown) -> Result<()> {
         self.check_output()?;
+        let simulation = self.simulation.0.clone().max_grade(self.data.reading.max_grade);
+        simulation.check()?;
         let data = self.data.read_splits(progress)?;
-        let simulation = self.settings()?;
         let lists = self.shown_lists(&data, &simulation, progress)?;
         let simulator = simulation.prepare(&data.train, &lists)?;
         let propensities = propensities_path(&self.output);
@@ -129,34 +85,13 @@ impl Simulate {
         }
     }
 
-    fn settings(&self) -> Result<Simulation> {
-        let etas = match self.etas.is_empty() {
-            false => self.etas.clone(),
-            true => paper_etas(self.users)
-                .with_context(|| format!("--users is {}, but the paper has 5, 10 or 20; pass --etas", self.users))?,
-        };
-        Ok(Simulation::new()
-            .sessions(self.sessions)
-            .etas(etas)
-            .users_per_cluster(self.users_per_cluster)
-            .user_noise(self.user_noise)
-            .zipf(self.zipf)
-            .personal_queries(!self.shared_queries)
-            .click_noise(self.click_noise)
-            .max_grade(self.data.reading.max_grade)
-            .swapped(self.swap)
-            .shuffled(self.shuffle)
-            .seed(self.seed))
-    }
-
     fn shown_lists(&self, data: &Splits, simulation: &Simulation, progress: &Shown) -> Result<Vec<ShownLists>> {
         if self.logger.is_empty() {
-            let (share, length) = (self.production_share, self.length);
-            return Ok(vec![production_lists(&data.train, simulation, share, length, progress)?]);
+            return Ok(vec![self.production.0.lists(&data.train, simulation.seed, progress)?]);
         }
         let lists = |path: &PathBuf| {
             let scores = LoadedRanker::load(path)?.score(&data.train, &self.data.data)?;
-            Ok(ShownLists::top(&data.train, &scores, self.length)?)
+            Ok(ShownLists::top(&data.train, &scores, self.production.0.length)?)
         };
         self.logger.iter().map(lists).collect()
     }
@@ -175,7 +110,7 @@ impl Simulate {
         let (impressions, clicked) = clicks.0.iter().fold((0, 0), |sum, p| (sum.0 + p.0, sum.1 + p.1));
         if self.json {
             return print_json(&json!({
-                "sessions": self.sessions, "impressions": impressions, "clicks": clicked,
+                "sessions": self.simulation.0.sessions, "impressions": impressions, "clicks": clicked,
                 "click_rate": clicks.rates(), "examination": theta,
                 "output": self.output, "propensities": propensities,
             }));
@@ -186,7 +121,7 @@ impl Simulate {
         }
         print(&format!(
             "{} sessions, {} impressions, {} clicks\n\n{}\nwrote {} and {}\n",
-            thousands(self.sessions),
+            thousands(self.simulation.0.sessions),
             thousands(impressions),
             thousands(clicked),
             table.render(),

@@ -1,10 +1,9 @@
 //! `truerank sql`: the statements that count a log in a warehouse.
 
-use anyhow::{Result, bail};
-use truerank::log::ClickWhen;
-use truerank::sql::{CountSql, Dialect};
+use anyhow::Result;
+use truerank::sql::{CountSql, SqlOptions};
 
-use super::log_arguments::parse_columns;
+use crate::options::Typed;
 use crate::output::print_exactly;
 
 /// Print the SQL that counts a click log, for a warehouse that holds it
@@ -24,33 +23,12 @@ Examples:
   truerank sql --column doc=item --click-when 'dwell_time>0'
   truerank sql > count.sql")]
 pub struct Sql {
-    /// Whose SQL: spark, duckdb or bigquery
-    #[arg(long, default_value_t = Dialect::Spark)]
-    dialect: Dialect,
-
-    /// The column of session, user, query, doc, position or click, such as user=client_id [default: the field's name]
-    #[arg(long, value_name = "FIELD=NAME")]
-    column: Vec<String>,
-
-    /// What makes a click, instead of a column of 0 and 1: 'dwell_time>0', 'action=click|purchase' or 'dwell_time present'
-    #[arg(long, value_name = "CONDITION")]
-    click_when: Option<ClickWhen>,
-
-    /// The table of the log; of a dotted name each part is quoted
-    #[arg(long, default_value = "log", value_name = "TABLE")]
-    log: String,
+    #[command(flatten)]
+    options: Typed<SqlOptions>,
 }
 
 impl Sql {
     pub fn run(self) -> Result<()> {
-        let says_click = self.column.iter().any(|column| column.starts_with("click"));
-        if says_click && self.click_when.is_some() {
-            bail!("both --click-when and --column click= say what a click is, but one of them should; leave one out");
-        }
-        let mut sql = CountSql::new(self.dialect).columns(&parse_columns(&self.column)?)?.table(&self.log);
-        if let Some(when) = &self.click_when {
-            sql = sql.click_when(when);
-        }
-        print_exactly(&sql.script())
+        print_exactly(&CountSql::of(&self.options)?.script())
     }
 }

@@ -1,6 +1,5 @@
 """The compiled part of truerank."""
 
-import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, Protocol, Union, final
@@ -9,7 +8,22 @@ import numpy as np
 from typing_extensions import Unpack
 from numpy.typing import ArrayLike, NDArray
 
-from ._options import TrainingOptions
+from ._options import (
+    ClicksOptions,
+    CountOptions,
+    DataOptions,
+    DoctorOptions,
+    ExperimentOptions,
+    FitOptions,
+    GenerationOptions,
+    LogOptions,
+    MeasureOptions,
+    MemoryOptions,
+    ProductionOptions,
+    RelevanceOptions,
+    SimulationOptions,
+    TrainingOptions,
+)
 
 __version__: str
 
@@ -17,7 +31,6 @@ def _options(stage: str) -> list[tuple[str, Any, str]]: ...
 
 _Path = Union[str, PathLike[str]]
 _Progress = Union[bool, Callable[[str, int, int], object], None]
-_Time = Union[str, datetime.date, datetime.datetime, np.datetime64]
 _Ids = NDArray[Any]
 _Floats = NDArray[np.float64]
 
@@ -30,6 +43,12 @@ class _Fitted(Protocol):
 # pandas' frames have no type of their own here, so that pandas need not be installed.
 _Log = Union[_Path, Sequence[_Path], _Arrow, Mapping[str, Any], Any]
 
+class _LogOptions(LogOptions, total=False):
+    events: str | Mapping[str, str | Sequence[str]] | None
+
+class _CountingOptions(_LogOptions, MemoryOptions, CountOptions, total=False): ...
+class _DoctorOptions(_LogOptions, MemoryOptions, DoctorOptions, total=False): ...
+class _FitOptions(_LogOptions, FitOptions, total=False): ...
 class LogWarning(UserWarning): ...
 class PropensityWarning(UserWarning): ...
 
@@ -92,22 +111,17 @@ class Splits:
     def _repr_html_(self) -> str: ...
 
 def read_svmlight(
-    path: _Path, *, max_grade: int | None = None, zero_based: bool | None = None, feature_count: int | None = None
+    path: _Path, **options: Unpack[DataOptions]
 ) -> Dataset: ...
 def read_dataset(
-    path: _Path, *, max_grade: int | None = None, zero_based: bool | None = None, feature_count: int | None = None
+    path: _Path, **options: Unpack[DataOptions]
 ) -> Dataset: ...
 def read_splits(
-    folder: _Path, *, max_grade: int | None = None, zero_based: bool | None = None, feature_count: int | None = None
+    folder: _Path, **options: Unpack[DataOptions]
 ) -> Splits: ...
 def split_by_query(data: Dataset, shares: tuple[float, float, float], *, seed: int = 1) -> Splits: ...
 def generate(
-    preset: str = "small",
-    *,
-    seed: int | None = None,
-    queries: tuple[int, int, int] | None = None,
-    features: int | None = None,
-    progress: _Progress = None,
+    preset: str | None = None, /, *, progress: _Progress = None, **options: Unpack[GenerationOptions]
 ) -> Splits: ...
 def set_threads(count: int) -> None: ...
 def threads() -> int: ...
@@ -124,25 +138,15 @@ class Simulation:
     def counts(self, *, patterns: bool = False) -> Counts: ...
     def write(self, path: _Path, *, progress: _Progress = None) -> None: ...
 
+class _SimulateOptions(SimulationOptions, ProductionOptions, total=False): ...
+
 def simulate(
     data: Dataset | Splits,
     *,
-    sessions: int | None = None,
-    users: int | None = None,
-    etas: Sequence[float] | None = None,
-    users_per_cluster: int | None = None,
-    user_noise: float | None = None,
-    zipf: float | None = None,
-    shared_queries: bool | None = None,
-    click_noise: float | None = None,
-    length: int | None = None,
-    swap: float | None = None,
-    shuffle: float | None = None,
     loggers: Sequence[Any] | None = None,
-    production_share: float | None = None,
     max_grade: int | None = None,
-    seed: int | None = None,
     progress: _Progress = None,
+    **options: Unpack[_SimulateOptions],
 ) -> Simulation: ...
 
 @final
@@ -151,20 +155,8 @@ class Counts:
     def from_log(
         log: _Log,
         *,
-        columns: dict[str, str | None] | None = None,
-        format: str | None = None,
-        on_bad_row: _Path | None = None,
-        since: _Time | None = None,
-        until: _Time | None = None,
-        list_separator: str | None = None,
-        clicks: str | None = None,
-        click_when: str | None = None,
-        header: bool | Sequence[str] | None = None,
-        events: str | Mapping[str, str | Sequence[str]] | None = None,
-        patterns: bool | None = None,
-        memory: str | int | None = None,
-        temporary: _Path | None = None,
         progress: _Progress = None,
+        **options: Unpack[_CountingOptions],
     ) -> Counts: ...
     @staticmethod
     def read(folder: _Path) -> Counts: ...
@@ -257,15 +249,9 @@ def relevance(
     counts: Counts,
     propensities: Propensities | _Fitted,
     *,
-    estimator: str | None = None,
-    beta: str | float | None = None,
-    prior: str | None = None,
-    clip: float | None = None,
-    shrink: str | float | None = None,
     data: Dataset | Splits | None = None,
-    prior_model: str | None = None,
-    seed: int | None = None,
     progress: _Progress = None,
+    **options: Unpack[RelevanceOptions],
 ) -> Relevance: ...
 
 @final
@@ -328,68 +314,15 @@ class PairWeights:
     def __len__(self) -> int: ...
     def __eq__(self, value: object, /) -> bool: ...
 
-def _regression_em(
+def _estimate_examination(
     counts: Counts,
     data: Dataset | Splits | None,
-    *,
-    per_user: bool | None,
-    relevance: str | None,
-    prior: str | None,
-    shrink: str | None,
-    clusters: int | str | None,
-    grouping: str | None,
-    strict: bool | None,
-    iterations: int | None,
-    tolerance: float | None,
-    resamples: int | None,
-    seed: int | None,
-    progress: _Progress,
-) -> tuple[Propensities, list[dict[str, Any]]]: ...
-def _swap_experiment(
-    counts: Counts, *, per_user: bool | None, resamples: int | None, seed: int | None
-) -> Propensities: ...
-def _intervention_harvesting(
-    counts: Counts,
-    *,
-    per_user: bool | None,
-    weighting: str | None,
-    iterations: int | None,
-    tolerance: float | None,
-    resamples: int | None,
-    seed: int | None,
-) -> Propensities: ...
-def _cpbm(
-    counts: Counts,
     *,
     user_features: _Path | tuple[ArrayLike, ArrayLike] | None,
-    weighting: str | None,
-    iterations: int | None,
-    tolerance: float | None,
-    resamples: int | None,
-    seed: int | None,
-    progress: _Progress,
-) -> Propensities: ...
-def _user_pbm(
-    counts: Counts,
-    data: Dataset | Splits | None,
-    *,
-    per_user: bool | None,
-    iterations: int | None,
-    tolerance: float | None,
-    seed: int | None,
-    progress: _Progress,
-) -> Propensities: ...
-def _dla(
-    counts: Counts,
-    data: Dataset | Splits | None,
-    *,
-    per_user: bool | None,
-    model: str | None,
-    iterations: int | None,
-    seed: int | None,
     ranker: _Path | None,
     progress: _Progress,
-) -> Propensities: ...
+    **options: Any,
+) -> tuple[Propensities, list[dict[str, Any]]]: ...
 
 # Rankers
 
@@ -487,10 +420,9 @@ def evaluate(
     scores: Any,
     *,
     query: ArrayLike | None = None,
-    measures: str | Sequence[str] | None = None,
-    empty: Literal["zero", "one", "skip"] | None = None,
     max_grade: int | None = None,
     against: Any = None,
+    **options: Unpack[MeasureOptions],
 ) -> Evaluation: ...
 def paired_t_test(a: ArrayLike, b: ArrayLike) -> TTest | None: ...
 def write_run(data: Dataset, scores: Any, path: _Path, *, tag: str = "truerank") -> None: ...
@@ -501,14 +433,10 @@ def evaluate_clicks(
     propensities: Propensities | _Fitted,
     *,
     against: Any = None,
-    estimator: str | None = None,
-    clip: float | None = None,
-    self_normalised: bool | None = None,
     measures: str | Sequence[str] | None = None,
-    resamples: int | None = None,
-    seed: int | None = None,
     train_counts: Counts | None = None,
     allow_shared_queries: bool = False,
+    **options: Unpack[ClicksOptions],
 ) -> ClickEvaluation: ...
 
 # Experiments
@@ -535,22 +463,11 @@ def run_experiment(
     questions: str | Sequence[str] | None = None,
     *,
     config: _Path | None = None,
-    preset: str | None = None,
     data: _Path | None = None,
-    max_grade: int | None = None,
-    zero_based: bool | None = None,
-    features: int | None = None,
-    sessions: int | None = None,
-    sizes: Sequence[int] | None = None,
-    seeds: int | None = None,
-    model: str | Sequence[str] | None = None,
-    standardise: bool | None = None,
-    steps: int | None = None,
-    patience: int | None = None,
     log: _Path | Sequence[_Path] | None = None,
-    columns: Mapping[str, str] | None = None,
     folder: _Path | None = None,
     progress: _Progress = None,
+    **options: Unpack[ExperimentOptions],
 ) -> Results: ...
 
 # Logs of one's own
@@ -577,22 +494,8 @@ def doctor(
     log: Counts | _Log,
     data: Dataset | Splits | None = None,
     *,
-    permutations: int | None = None,
-    level: float | None = None,
-    seed: int | None = None,
-    columns: dict[str, str | None] | None = None,
-    format: str | None = None,
-    on_bad_row: _Path | None = None,
-    since: _Time | None = None,
-    until: _Time | None = None,
-    list_separator: str | None = None,
-    clicks: str | None = None,
-    click_when: str | None = None,
-    header: bool | Sequence[str] | None = None,
-    events: str | Mapping[str, str | Sequence[str]] | None = None,
-    memory: str | None = None,
-    temporary: _Path | None = None,
     progress: _Progress = None,
+    **options: Unpack[_DoctorOptions],
 ) -> Diagnosis: ...
 @final
 class FitOutcome:
@@ -615,29 +518,8 @@ def fit(
     data: Dataset | Splits | None = None,
     output: _Path | None = None,
     *,
-    split: Literal["query", "page", "time"] | None = None,
-    held_out: float | None = None,
     propensities: Propensities | _Fitted | None = None,
-    relevance: str | None = None,
-    estimator: str | None = None,
-    beta: str | float | None = None,
-    prior: str | None = None,
-    clip: float | None = None,
-    shrink: str | float | None = None,
-    model: str | None = None,
-    steps: int | None = None,
-    standardise: bool | None = None,
     max_grade: int | None = None,
-    seed: int | None = None,
-    columns: dict[str, str | None] | None = None,
-    format: str | None = None,
-    on_bad_row: _Path | None = None,
-    since: _Time | None = None,
-    until: _Time | None = None,
-    list_separator: str | None = None,
-    clicks: str | None = None,
-    click_when: str | None = None,
-    header: bool | Sequence[str] | None = None,
-    events: str | Mapping[str, str | Sequence[str]] | None = None,
     progress: _Progress = None,
+    **options: Unpack[_FitOptions],
 ) -> FitOutcome: ...

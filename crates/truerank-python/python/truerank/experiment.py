@@ -2,24 +2,13 @@
 
 Each function takes the options of ``truerank experiment`` and returns :class:`Results`:
 
+{options}
 config
     An experiment in TOML; options override it.
-preset, data
-    Data to generate (``tiny``, ``small``, ``yahoo``, ``baidu``, ``hard``), or a folder with train, vali and test.
-max_grade, zero_based, features
-    How the files of ``data`` are read.
-sessions, sizes
-    Sessions, where their number is not the question; numbers of sessions of rq2.
-seeds
-    How often to run it all, each time with other users, clicks and initial weights; claims are tested from 3 on.
-model
-    ``linear``, ``mlp``, ``mlp:SIZE,SIZE,…`` or ``linear-raw``, one or a list.
-standardise
-    True for networks that see features brought to one scale first.
-steps, patience
-    Training steps at most for each MLP; checks without a better validation value before training stops.
-log, columns
-    For ``real``: files of a log of real users, and names of its columns by field.
+data
+    A folder with train, vali and test, instead of generated data.
+log
+    For ``real``: files of a log of real users.
 folder
     Keeps every run as soon as it is finished, and the report; the same call goes on where it was stopped.
 progress
@@ -33,34 +22,53 @@ progress
 'rq1'
 """
 
-from typing import Any
+from __future__ import annotations
 
-from ._truerank import Results
+from typing import TYPE_CHECKING, Sequence
+
+from ._truerank import Results, _options
 from ._truerank import run_experiment as run
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import ExperimentOptions
+    from ._truerank import _Path, _Progress
+
+    class _Options(ExperimentOptions, total=False):
+        config: _Path | None
+        data: _Path | None
+        log: _Path | Sequence[_Path] | None
+        folder: _Path | None
+        progress: _Progress
+
+
 __all__ = ["Results", "real", "rq1", "rq2", "rq3", "rq4", "run"]
+__doc__ = (__doc__ or "").replace(
+    "{options}", "\n".join(f"{name}\n    {help}." for name, _, help in _options("Experiment"))
+)
 
 
-def rq1(**options: Any) -> Results:
+def rq1(**options: Unpack[_Options]) -> Results:
     """The main table: all corrections, eight measures, error of relevance."""
     return run("rq1", **options)
 
 
-def rq2(**options: Any) -> Results:
+def rq2(**options: Unpack[_Options]) -> Results:
     """Learning curves over the number of sessions, linear and MLP."""
     return run("rq2", **options)
 
 
-def rq3(**options: Any) -> Results:
+def rq3(**options: Unpack[_Options]) -> Results:
     """5, 10 and 20 kinds of users."""
     return run("rq3", **options)
 
 
-def rq4(**options: Any) -> Results:
+def rq4(**options: Unpack[_Options]) -> Results:
     """Examination estimated from the clicks, by every method there is."""
     return run("rq4", **options)
 
 
-def real(**options: Any) -> Results:
+def real(**options: Unpack[_Options]) -> Results:
     """Many users with few sessions: a log of yours, or a simulated one."""
     return run("real", **options)

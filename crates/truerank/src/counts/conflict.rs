@@ -1,14 +1,12 @@
 //! Pages that contradict themselves: what is wrong with them, and in which rows of which files.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use super::tables::NumberedIds;
 use crate::ids::Ids;
 use crate::log::{
-    BadKind, BadRow, BadRowsWriter, Fault, IdColumn, Piece, ReadOptions, Rows, STDIN, for_each_rows_in_order, shown,
-    unit_of,
+    BadKind, BadRow, BadRowsWriter, Fault, IdColumn, LogPart, Piece, ReadOptions, Rows, for_each_rows_in_order, shown,
 };
 use crate::{Error, Place, Result};
 
@@ -69,7 +67,7 @@ impl NamedConflict {
             ),
             ConflictKind::Users(a, b) => format!(
                 "session '{session}' of query '{query}' belongs to users '{}' and '{}', but a session has one user; \
-                 give each user's sessions their own ids, or join columns with --column session=USER+SESSION",
+                 give each user's sessions their own ids, or join columns with `columns` session=USER+SESSION",
                 shown(a),
                 shown(b)
             ),
@@ -78,12 +76,12 @@ impl NamedConflict {
 }
 
 /// The error for a contradiction, at the row that brings it in. Reads the files again, in order: only bad logs pay.
-pub(crate) fn locate(files: &[PathBuf], options: &ReadOptions, conflict: &NamedConflict) -> Error {
+pub(crate) fn locate(parts: &[LogPart], options: &ReadOptions, conflict: &NamedConflict) -> Error {
     let unplaced = || Error::parameter(conflict.describe(None));
     let found = Mutex::new(None);
     let search = Mutex::new(Search::new(std::slice::from_ref(conflict), true));
     let outcome = search_files(
-        files,
+        parts,
         options,
         |bad| {
             let mut first = found.lock().unwrap_or_else(PoisonError::into_inner);
@@ -99,7 +97,7 @@ pub(crate) fn locate(files: &[PathBuf], options: &ReadOptions, conflict: &NamedC
 
 /// Tells all rows that were left out to settle contradictions. Reads the files again, in order.
 pub(super) fn report(
-    files: &[PathBuf],
+    parts: &[LogPart],
     options: &ReadOptions,
     conflicts: &[NamedConflict],
     writer: &mut BadRowsWriter,
@@ -108,7 +106,7 @@ pub(super) fn report(
     if conflicts.is_empty() {
         return Ok(());
     }
-    if files.iter().any(|path| path.as_os_str() == STDIN) {
+    if parts.iter().any(LogPart::is_stdin) {
         // It cannot be read again: the rows are counted, and not named.
         counts.into_iter().for_each(|(kind, count)| writer.add(kind, count));
         return Ok(());
@@ -116,7 +114,7 @@ pub(super) fn report(
     let search = Mutex::new(Search::new(conflicts, false));
     let sink = Mutex::new((writer, Ok(())));
     search_files(
-        files,
+        parts,
         options,
         |bad| {
             let mut sink = sink.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,19 +129,20 @@ pub(super) fn report(
 
 /// Hands every row that a search is about to `take`, in the order of the files.
 fn search_files(
-    files: &[PathBuf],
+    parts: &[LogPart],
     options: &ReadOptions,
     take: impl Fn(BadRow) + Sync,
     search: &Mutex<Search<'_>>,
 ) -> Result<()> {
     let options = options.with_places();
-    for_each_rows_in_order(files, &options, |Piece { file, rows, .. }| {
+    for_each_rows_in_order(parts, &options, |Piece { part, rows, .. }| {
+        let part = &parts[part];
         let mut search = search.lock().unwrap_or_else(PoisonError::into_inner);
-        let unit = unit_of(&files[file], &options);
+        let unit = part.unit(&options);
         for row in 0..rows.len() {
             if let Some((kind, conflict)) = search.look(&rows, row) {
                 let trace = &rows.traces[row];
-                let place: Place = unit.place(&files[file], trace.place);
+                let place: Place = unit.place(part.path(), trace.place);
                 let fault = Fault::new(kind, conflict.describe(Some(&trace.session)));
                 take(BadRow { place, fault, raw: trace.raw.clone() });
             }

@@ -1,6 +1,6 @@
-//! Counts log files and logs in memory.
+//! Counts the rows of logs, and logs in memory.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::conflict::{locate, report};
 use super::counted::Counted;
@@ -13,33 +13,28 @@ use super::summary::LogSummary;
 use super::view::{CountsView, Totals};
 use super::writer::{FolderWriter, Names};
 use crate::files::{Room, StagedFolder, write_folder};
-use crate::log::{BadKind, BadRowsWriter, Log, ReadOptions, Reading, for_each_rows};
+use crate::log::{BadKind, BadRowsWriter, Log, LogPart, ReadOptions, Reading, for_each_rows};
+use crate::options::options;
 use crate::progress::{Progress, Silent};
 use crate::{Error, Result};
 
-/// What to count beside cells and sessions, and how much memory that may take.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct CountOptions {
-    patterns: bool,
-    room: Option<Room>,
+options! {
+    /// What to count beside cells and sessions, and how much memory that may take.
+    #[derive(PartialEq, Eq)]
+    pub struct CountOptions {
+        /// Also count which clicks occur together; the PRS loss needs it.
+        patterns: bool = false;
+    }
+    beside {
+        /// How much memory to hold, and where the rest goes; without, all is held.
+        room: Option<Room> = None,
+    }
 }
 
 impl CountOptions {
-    /// Cells and sessions, all in memory.
-    pub fn new() -> Self {
-        CountOptions::default()
-    }
-
-    /// Whether to count click patterns. Default: no.
-    pub fn patterns(mut self, patterns: bool) -> Self {
-        self.patterns = patterns;
-        self
-    }
-
-    /// How much memory to hold, and where the rest goes. Default: all is held.
-    pub fn room(mut self, room: Room) -> Self {
-        self.room = Some(room);
-        self
+    /// How much memory to hold, where that was said.
+    pub(super) fn held_within(&self) -> Option<&Room> {
+        self.room.as_ref()
     }
 
     fn counter(&self) -> Result<Counter> {
@@ -51,27 +46,21 @@ impl CountOptions {
     }
 }
 
-/// Counts the impressions in log files, in one pass on all threads.
-///
-/// `paths` may be patterns (`logs/*.csv`), folders, `-` for standard input, and names of tables in memory
-/// ([`ReadOptions::table`]). Several files are one log: their ids meet by their text. See [`Counter`] for what is a
-/// session. The counts are held in memory whatever the options say of it; [`count_files_into`] holds neither the log nor
-/// its counts.
-pub fn count_files(
-    paths: &[PathBuf],
+/// Counts the rows of a log into memory. See [`Counter`] for what is a session.
+pub(super) fn count_rows(
+    parts: &[LogPart],
     options: &ReadOptions,
     what: &CountOptions,
     progress: &dyn Progress,
 ) -> Result<(Counts, LogSummary)> {
-    let (counted, summary) = count(paths, options, what.counter()?, progress)?;
+    let (counted, summary) = count(parts, options, what.counter()?, progress)?;
     Ok((counted.into_counts()?, summary))
 }
 
-/// Counts log files as [`count_files`] does, into a folder that appears only when it is complete and replaces an older
-/// one whole. The bytes are those of [`Counts::write`], whatever the memory.
-pub fn count_files_into(
+/// Counts the rows of a log into a folder, whatever the memory.
+pub(super) fn count_into(
     folder: &Path,
-    paths: &[PathBuf],
+    parts: &[LogPart],
     options: &ReadOptions,
     what: &CountOptions,
     progress: &dyn Progress,
@@ -79,25 +68,25 @@ pub fn count_files_into(
     let staged = StagedFolder::create(folder, is_counts_file)?;
     // Bad rows that are kept in the folder appear with it.
     let options = options.clone().move_quarantine(folder, staged.path());
-    let (counted, summary) = count(paths, &options, what.counter()?, progress).map_err(|error| staged.named(error))?;
-    progress.begin("writing counts", summary.pages.shown);
+    let (counted, summary) = count(parts, &options, what.counter()?, progress).map_err(|error| staged.named(error))?;
+    progress.begin("writing counts", summary.rows);
     let totals = write(counted, staged.path(), progress).map_err(|error| staged.named(error))?;
     staged.commit()?;
     Ok((totals, summary))
 }
 
-/// Counts log files as [`count_files`] does, and keeps the counts in memory or on disk, so that they and what `need` makes of
-/// them stay within the room of the options.
-pub fn count_files_view(
-    paths: &[PathBuf],
+/// Counts the rows of a log, and keeps the counts in memory or on disk, so that they and what `need` makes of them stay within
+/// the room of the options.
+pub(super) fn count_view(
+    parts: &[LogPart],
     options: &ReadOptions,
     what: &CountOptions,
     need: Need,
     progress: &dyn Progress,
 ) -> Result<(Box<dyn CountsView>, LogSummary)> {
-    let (counted, summary) = count(paths, options, what.counter()?, progress)?;
+    let (counted, summary) = count(parts, options, what.counter()?, progress)?;
     // There are at most as many cells as impressions.
-    match what.room.as_ref().filter(|room| !room.holds(need.of_cells(summary.pages.shown))) {
+    match what.room.as_ref().filter(|room| !room.holds(need.of_cells(summary.rows))) {
         None => Ok((Box::new(counted.into_counts()?), summary)),
         Some(room) => {
             let folder = room.temporary_folder()?;
@@ -126,16 +115,16 @@ fn write(mut counted: Counted, folder: &Path, progress: &dyn Progress) -> Result
 
 /// Reads and counts.
 fn count(
-    paths: &[PathBuf],
+    parts: &[LogPart],
     options: &ReadOptions,
     counter: Counter,
     progress: &dyn Progress,
 ) -> Result<(Counted, LogSummary)> {
     let counter = counter.reading(options);
-    let reading = for_each_rows(paths, options, progress, |piece| counter.add_rows(piece.rows))?;
+    let reading = for_each_rows(parts, options, progress, |piece| counter.add_rows(piece.rows))?;
     let rows = counter.rows();
     let counted = counter.count(progress).map_err(|stop| match stop {
-        Stop::Conflict(conflict) => locate(&reading.files, options, &conflict),
+        Stop::Conflict(conflict) => locate(&reading.parts, options, &conflict),
         Stop::Error(error) => error,
     })?;
     let summary = summarize(&counted, reading, options, rows)?;
@@ -147,17 +136,17 @@ fn summarize(counted: &Counted, reading: Reading, options: &ReadOptions, rows: u
     let found = &counted.summary;
     let mut bad: BadRowsWriter = reading.bad;
     let left_out = [(BadKind::RepeatedDoc, found.pages.repeated_docs_dropped), (BadKind::TwoUsers, found.of_two_users)];
-    report(&reading.files, options, &found.conflicts, &mut bad, left_out)?;
-    check_clicks(&reading.files, found.clicks, found.pages.shown)?;
+    report(&reading.parts, options, &found.conflicts, &mut bad, left_out)?;
+    check_clicks(&reading.parts[0], found.clicks, found.pages.shown)?;
     Ok(LogSummary {
         rows: rows - found.outside - left_out.iter().map(|(_, count)| count).sum::<u64>(),
-        files: reading.files.len() as u64,
+        files: reading.parts.len() as u64,
         sessions: found.pages.pages,
         bad_rows: bad.finish()?,
         rows_outside: found.outside,
         columns: reading.columns,
         anonymous: reading.anonymous,
-        pages: found.pages,
+        pages: Some(found.pages),
         spooled: counted.spooled(),
         notes: reading.notes,
     })
@@ -168,12 +157,15 @@ pub(crate) const CLICKS_ALONE: &str = "holds clicks alone: every row is clicked,
     from what was shown and not clicked; log every result of a page, with click 0 where there was none";
 
 /// A log in which all is clicked is a log of clicks, and one in which nothing is left has nothing to say.
-fn check_clicks(files: &[PathBuf], clicks: u64, impressions: u64) -> Result<()> {
+fn check_clicks(first: &LogPart, clicks: u64, impressions: u64) -> Result<()> {
     if impressions == 0 {
-        return Err(Error::input(&files[0], "has no result page in the time that is asked for, or all are left out"));
+        return Err(Error::input(
+            first.path(),
+            "has no result page in the time that is asked for, or all are left out",
+        ));
     }
     if clicks == impressions {
-        return Err(Error::input(&files[0], CLICKS_ALONE));
+        return Err(Error::input(first.path(), CLICKS_ALONE));
     }
     Ok(())
 }
@@ -188,5 +180,8 @@ pub fn count_log(log: &Log, options: &CountOptions) -> Result<(Counts, LogSummar
         Stop::Error(error) => error,
     })?;
     let pages = counted.summary.pages;
-    Ok((counted.into_counts()?, LogSummary { rows, sessions: pages.pages, pages, ..LogSummary::default() }))
+    Ok((
+        counted.into_counts()?,
+        LogSummary { rows, sessions: pages.pages, pages: Some(pages), ..LogSummary::default() },
+    ))
 }

@@ -17,7 +17,7 @@ use super::model::Counts;
 use super::numbering::{AllIds, AllNumbers};
 use super::pages::PageSampler;
 use super::partition::{Part, Rules, Stop, count_partition};
-use super::pieces::{PARTITIONS, Piece, SplitBy, Stored, scatter, split};
+use super::pieces::{PARTITIONS, Piece, ScatterBy, Stored, scatter, split};
 use super::store::Store;
 use super::tables::NumberedIds;
 use super::used::UsedIds;
@@ -155,7 +155,7 @@ impl Counter {
 }
 
 /// How a partition that is too large is split: by query, and where that does not help by page.
-const SPLITS: [SplitBy; 2] = [SplitBy::Query, SplitBy::Page];
+const SPLITS: [ScatterBy; 2] = [ScatterBy::Query, ScatterBy::Page];
 
 /// What counting a partition needs.
 struct Work<'a> {
@@ -171,7 +171,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// Counts a partition, in parts where it is too large for the memory of one thread.
-    fn count(&self, pieces: Vec<Stored>, splits: &[SplitBy]) -> Result<Vec<(Part, SortedRun)>, Stop> {
+    fn count(&self, pieces: Vec<Stored>, splits: &[ScatterBy]) -> Result<Vec<(Part, SortedRun)>, Stop> {
         let size: usize = pieces.iter().map(Stored::size).sum();
         let most = (self.store.working() / WORK).max(1);
         if let [by, splits @ ..] = splits

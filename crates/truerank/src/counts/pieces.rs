@@ -169,17 +169,17 @@ fn partition(query: u32) -> usize {
 
 /// What stays together when a partition is split.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum SplitBy {
+pub(super) enum ScatterBy {
     Query,
     /// One query may be most of a log.
     Page,
 }
 
-impl SplitBy {
+impl ScatterBy {
     fn hash(self, run: &Run) -> u64 {
         match self {
-            SplitBy::Query => HASHER.hash_one(run.query),
-            SplitBy::Page => HASHER.hash_one((run.query, run.session)),
+            ScatterBy::Query => HASHER.hash_one(run.query),
+            ScatterBy::Page => HASHER.hash_one((run.query, run.session)),
         }
     }
 }
@@ -188,7 +188,7 @@ impl SplitBy {
 pub(super) fn split(
     pieces: Vec<Stored>,
     parts: usize,
-    by: SplitBy,
+    by: ScatterBy,
     store: &Store,
     ids: u64,
 ) -> Result<Vec<Vec<Stored>>> {
@@ -202,7 +202,7 @@ pub(super) fn split(
     Ok(split)
 }
 
-fn split_piece(piece: &Piece, parts: usize, by: SplitBy) -> Vec<Piece> {
+fn split_piece(piece: &Piece, parts: usize, by: ScatterBy) -> Vec<Piece> {
     let mut split: Vec<Piece> = (0..parts).map(|_| Piece::default()).collect();
     let mut start = 0;
     for (number, run) in piece.runs.iter().enumerate() {
@@ -246,13 +246,13 @@ mod tests {
 
     #[test]
     fn splitting_keeps_all_rows_and_pages_whole() {
-        let parts = split_piece(&piece(100), 5, SplitBy::Page);
+        let parts = split_piece(&piece(100), 5, ScatterBy::Page);
         assert_eq!(parts.iter().map(|part| part.rows.len()).sum::<usize>(), piece(100).rows.len());
         let mut sessions: Vec<u64> = parts.iter().flat_map(|part| part.runs.iter().map(|run| run.session)).collect();
         sessions.sort_unstable();
         assert_eq!(sessions, piece(100).runs.iter().map(|run| run.session).collect::<Vec<_>>());
         assert!(parts.iter().all(|part| !part.runs.is_empty() && part.times.len() == part.runs.len()));
-        for part in split_piece(&piece(100), 5, SplitBy::Query) {
+        for part in split_piece(&piece(100), 5, ScatterBy::Query) {
             let whole = |query| part.runs.iter().filter(|run| run.query == query).count();
             assert!((0..3).all(|query| [0, 33, 34].contains(&whole(query))));
         }

@@ -95,8 +95,8 @@ impl Store {
     pub fn check_ids(&self, ids: u64) -> Result<()> {
         match &self.bound {
             Some(bound) if ids > stored(bound.memory) => Err(Error::parameter(format!(
-                "the ids of this log take {}, but --memory {} leaves {} for them; raise --memory, or count on a cluster with \
-                 --engine",
+                "the ids of this log take {}, but `memory` {} leaves {} for them; raise `memory`, or count on a cluster with \
+                 `engine`",
                 Memory::new(ids),
                 bound.memory,
                 Memory::new(stored(bound.memory)),
@@ -109,7 +109,7 @@ impl Store {
     pub fn check_size(&self, bytes: u64, what: &str) -> Result<()> {
         match &self.bound {
             Some(bound) if bytes > bound.memory.bytes() => Err(Error::parameter(format!(
-                "{what} take {} to count, but --memory is {}; raise it, or is the column of sessions right?",
+                "{what} take {} to count, but `memory` is {}; raise it, or is the column of sessions right?",
                 Memory::new(bytes),
                 bound.memory,
             ))),

@@ -64,7 +64,7 @@ pub fn held_counts(folder: &Path, room: &Room, need: Need) -> Result<Counts> {
         false => Err(Error::input(
             folder,
             format!(
-                "takes about {} of memory here, but --memory is {}; raise it, or use a method that reads counts in parts",
+                "takes about {} of memory here, but `memory` is {}; raise it, or use a method that reads counts in parts",
                 Memory::new(bytes),
                 room.memory()
             ),
@@ -615,7 +615,7 @@ pub(crate) mod tests {
         assert!(open_counts(&path, &least, Need::Cells).unwrap().room().is_some());
         assert!(held_counts(&path, &plenty, Need::Estimation).is_ok());
         let message = held_counts(&path, &least, Need::Estimation).unwrap_err().to_string();
-        assert!(message.contains("but --memory is 1000B; raise it, or use a method"), "{message}");
+        assert!(message.contains("but `memory` is 1000B; raise it, or use a method"), "{message}");
         let missing = folder.path().join("missing");
         let message = StoredCounts::open(&path, &least.temporary(&missing)).err().unwrap().to_string();
         assert_eq!(message, format!("{}: no such folder for temporary files; create it first", missing.display()));

@@ -23,8 +23,8 @@ pub struct LogSummary {
     pub columns: Vec<ReadColumn>,
     /// Whether the log has no users: all impressions are of one.
     pub anonymous: bool,
-    /// How its result pages look.
-    pub pages: PageSummary,
+    /// How its result pages look, where they were seen.
+    pub pages: Option<PageSummary>,
     /// Bytes that did not fit into the memory that was allowed, and went to a temporary file.
     pub spooled: u64,
     /// What else should be known of how it was read.

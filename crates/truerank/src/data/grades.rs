@@ -17,7 +17,7 @@ use super::Dataset;
 ///     docs: None,
 /// };
 /// let data = data.build()?;
-/// assert!(grade_note([&data], 4).unwrap().starts_with("grades go up to 2, but the scale (--max-grade) to 4"));
+/// assert!(grade_note([&data], 4).unwrap().starts_with("grades go up to 2, but the scale (`max_grade`) to 4"));
 /// assert_eq!(grade_note([&data], 2), None);
 /// # Ok::<(), truerank::Error>(())
 /// ```
@@ -26,8 +26,8 @@ pub fn grade_note<'a>(parts: impl IntoIterator<Item = &'a Dataset>, max_grade: u
     (0 < highest && highest < max_grade).then(|| {
         let share = f64::from(highest) / f64::from(max_grade);
         format!(
-            "grades go up to {highest}, but the scale (--max-grade) to {max_grade}: the best document counts as {:.0} % \
-             relevant; if {highest} is the highest grade there is, pass --max-grade {highest}",
+            "grades go up to {highest}, but the scale (`max_grade`) to {max_grade}: the best document counts as {:.0} % \
+             relevant; if {highest} is the highest grade there is, pass `max_grade` {highest}",
             100.0 * share
         )
     })

@@ -19,10 +19,13 @@ mod svmlight;
 mod ultra;
 
 pub use dataset::{Dataset, DatasetBuilder, Splits};
-pub use generate::{Generator, Preset};
+pub use generate::{Generation, Generator, Preset};
 pub use grades::grade_note;
 pub use options::ReadOptions;
 pub use parquet::{read_parquet, write_parquet};
+#[cfg(test)]
+pub(crate) use rows::JOINS;
+pub use rows::Join;
 pub(crate) use rows::{RowFinder, nothing_matches};
 pub use splits::{DatasetFormat, is_part_file, read_dataset, read_splits, split_by_query, write_dataset, write_splits};
 pub(crate) use svmlight::write_features;

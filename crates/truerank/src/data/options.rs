@@ -1,63 +1,34 @@
 //! What a reader has to know about a data set beyond its file.
 
-use crate::{Error, Result};
+use crate::Result;
+use crate::options::{Options, options};
 
 /// The highest feature index that is believed; more is a damaged file or hashed features, and would fill the memory
 /// with zeros.
 pub(crate) const MAX_FEATURES: usize = 1_000_000;
 
-/// How to read a data set. The defaults fit LETOR, MSLR, Yahoo and Istella.
-///
-/// ```
-/// use truerank::data::ReadOptions;
-/// let options = ReadOptions::new().max_grade(2).feature_count(700);
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadOptions {
-    zero_based: bool,
-    max_grade: u8,
-    feature_count: Option<usize>,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        ReadOptions { zero_based: false, max_grade: 4, feature_count: None }
+options! {
+    /// How to read a data set. The defaults fit LETOR, MSLR, Yahoo and Istella.
+    ///
+    /// ```
+    /// use truerank::data::ReadOptions;
+    /// let options = ReadOptions::new().max_grade(2).feature_count(700);
+    /// ```
+    #[derive(PartialEq, Eq)]
+    pub struct ReadOptions {
+        /// The highest grade of the scale.
+        max_grade: u8 = 4, value("GRADE");
+        /// Feature indices of text files start at 0 instead of 1.
+        zero_based: bool = false;
+        /// How many features documents have, where sparse text leaves out the last ones.
+        feature_count: Option<usize> = None, value("N"), usual("the most found"), alias("features"),
+            within(1.0, MAX_FEATURES as f64);
     }
 }
 
 impl ReadOptions {
-    /// All defaults.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Whether feature indices start at 0 instead of 1. Default: false.
-    pub fn zero_based(mut self, zero_based: bool) -> Self {
-        self.zero_based = zero_based;
-        self
-    }
-
-    /// The highest grade that a document may have. Default: 4.
-    pub fn max_grade(mut self, max_grade: u8) -> Self {
-        self.max_grade = max_grade;
-        self
-    }
-
-    /// How many features each document has. Default: the highest feature index in the file.
-    ///
-    /// Sparse text leaves out zeros, so a file cannot show features that are zero in all of its documents.
-    pub fn feature_count(mut self, count: usize) -> Self {
-        self.feature_count = Some(count);
-        self
-    }
-
     pub(super) fn check(&self) -> Result<()> {
-        match self.feature_count {
-            Some(count) if count == 0 || count > MAX_FEATURES => {
-                Err(Error::parameter(format!("feature count should be from 1 to {MAX_FEATURES}, but is {count}")))
-            }
-            _ => Ok(()),
-        }
+        self.check_ranges()
     }
 
     /// The index of the first feature: 0 or 1.
@@ -79,7 +50,7 @@ impl ReadOptions {
     fn bad_index(&self, index: u64) -> String {
         match self.feature_count {
             _ if index == 0 => "feature index is 0, but indices start at 1; \
-                                pass --zero-based if this file counts from 0"
+                                pass `zero_based` if this file counts from 0"
                 .to_string(),
             Some(count) => format!("feature index is {index}, but the data set is said to have {count} features"),
             None => format!("feature index is {index}, but indices above {MAX_FEATURES} are not supported"),
@@ -102,7 +73,7 @@ impl ReadOptions {
         if value.fract() != 0.0 {
             format!("grade is {value}, but grades are whole numbers from 0 to {max}")
         } else if (0.0..=255.0).contains(&value) {
-            format!("grade is {value}, but grades go from 0 to {max}; pass --max-grade {value} if that is right")
+            format!("grade is {value}, but grades go from 0 to {max}; pass `max_grade` {value} if that is right")
         } else {
             format!("grade is {value}, but grades go from 0 to {max}")
         }
@@ -128,7 +99,7 @@ mod tests {
     fn indices_count_from_one_or_zero() {
         assert_eq!(ReadOptions::new().column(1), Ok(0));
         assert_eq!(ReadOptions::new().zero_based(true).column(0), Ok(0));
-        assert!(ReadOptions::new().column(0).unwrap_err().contains("--zero-based"));
+        assert!(ReadOptions::new().column(0).unwrap_err().contains("`zero_based`"));
         assert!(ReadOptions::new().column(1_000_001).unwrap_err().contains("above 1000000"));
         assert!(ReadOptions::new().feature_count(2).column(3).unwrap_err().contains("said to have 2"));
     }
@@ -139,7 +110,7 @@ mod tests {
         assert_eq!(options.grade(4.0), Ok(4));
         assert_eq!(
             options.grade(7.0).unwrap_err(),
-            "grade is 7, but grades go from 0 to 4; pass --max-grade 7 if that is right"
+            "grade is 7, but grades go from 0 to 4; pass `max_grade` 7 if that is right"
         );
         assert_eq!(options.grade(1.5).unwrap_err(), "grade is 1.5, but grades are whole numbers from 0 to 4");
         for value in [-1.0, f64::NAN, f64::INFINITY, 1e9] {

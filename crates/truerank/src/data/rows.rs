@@ -37,6 +37,31 @@ impl<'a> RowFinder<'a> {
     }
 }
 
+/// Which rows of a data set the documents of a log are: ids are the same where their texts are.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Join {
+    /// The data set's number of each query of the log.
+    pub queries: Vec<Option<u32>>,
+    /// The row of each of the log's (query, document), in their order.
+    pub rows: Vec<Option<u32>>,
+}
+
+impl Join {
+    /// Looks up `pairs` of numbers in `queries` and `docs`; those of a query stand together.
+    pub(crate) fn new(data: &Dataset, queries: &Ids, docs: &Ids, pairs: &[(u32, u32)]) -> Self {
+        #[cfg(test)]
+        JOINS.with(|joins| joins.set(joins.get() + 1));
+        let finder = RowFinder::new(data, queries, docs);
+        Join { rows: finder.find_pairs(pairs), queries: finder.query_number }
+    }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many joins this thread made.
+    pub(crate) static JOINS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// The error when no `what`, such as a document of the log, is in the data set; `whose` queries are `queries`.
 pub(crate) fn nothing_matches(data: &Dataset, queries: &Ids, what: &str, whose: &str) -> Error {
     let example = |ids: &Ids| if ids.is_empty() { "none".to_string() } else { format!("'{}'", ids.name(0)) };

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{AS_SHOWN, Diagnosis, ExpectedQuality};
+use super::{Diagnosis, ExpectedQuality};
 use crate::counts::PageSummary;
 use crate::relevance::Estimator;
 use crate::report::Format;
@@ -33,8 +33,8 @@ pub struct Finding {
 /// Which estimator suits the log.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Recommendation {
-    /// Its name.
-    pub estimator: String,
+    /// The estimator.
+    pub estimator: Estimator,
     /// Whether it is the default, with its weights shrunk; another is meant as it is.
     pub is_default: bool,
     /// Why.
@@ -186,7 +186,7 @@ fn one_user(diagnosis: &Diagnosis) -> Option<Finding> {
     }
     note(
         "All sessions are by one user: differences between users cannot be seen or corrected.".into(),
-        "Name the column of user ids with --column user=NAME; a stable anonymous id is enough.",
+        "Say which column has the ids of users; a stable anonymous id is enough.",
     )
 }
 
@@ -218,7 +218,7 @@ fn rare_users(diagnosis: &Diagnosis) -> Option<Finding> {
 /// Whether what can be learned is expected to order documents better than they were shown.
 fn order(diagnosis: &Diagnosis) -> Option<Finding> {
     let all = &diagnosis.estimators;
-    let (shown, best) = (all.iter().find(|one| one.estimator == AS_SHOWN)?, all.iter().find(|one| one.behind == 0.0)?);
+    let (shown, best) = (all.iter().find(|one| one.estimator.is_none())?, all.iter().find(|one| one.behind == 0.0)?);
     if shown.behind > 2.0 * shown.standard_error {
         return None;
     }
@@ -260,13 +260,13 @@ fn page_findings(pages: &PageSummary) -> Vec<Finding> {
 
 /// The default, unless another estimator is expected to order documents better.
 pub(super) fn recommend(diagnosis: &Diagnosis) -> Recommendation {
-    let all = || diagnosis.estimators.iter().filter(|quality| quality.estimator != AS_SHOWN);
+    let all = || diagnosis.estimators.iter().filter(|quality| quality.estimator.is_some());
     let (Some(default), Some(best)) =
         (all().find(|quality| quality.shrunk), all().find(|quality| quality.behind == 0.0))
     else {
         let why =
             "It corrects by the users of each query as far as the log knows them, and by all users where it does not.";
-        return Recommendation { estimator: Estimator::default().to_string(), is_default: true, why: why.into() };
+        return Recommendation { estimator: Estimator::default(), is_default: true, why: why.into() };
     };
     let chosen = if default.is_level_with_best() { default } else { best };
     let value = |quality: &ExpectedQuality| Format::Measure.print(quality.ndcg);
@@ -286,7 +286,7 @@ pub(super) fn recommend(diagnosis: &Diagnosis) -> Recommendation {
     if !chosen.shrunk {
         why = format!("{why} The default has {}.", value(default));
     }
-    Recommendation { estimator: chosen.estimator.clone(), is_default: chosen.shrunk, why }
+    Recommendation { estimator: chosen.estimator.unwrap_or_default(), is_default: chosen.shrunk, why }
 }
 
 /// `1 session`, `12 sessions`.

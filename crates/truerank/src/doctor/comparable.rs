@@ -3,9 +3,7 @@
 use serde::Serialize;
 
 use crate::Result;
-use crate::counts::CountsView;
-use crate::data::Dataset;
-use crate::propensity::{Groups, Identifiability, Links};
+use crate::propensity::Joined;
 
 /// Which examination probabilities clicks can tell apart from relevance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,10 +21,9 @@ pub struct Comparable {
 }
 
 impl Comparable {
-    pub(super) fn of(counts: &dyn CountsView, data: Option<&Dataset>) -> Result<Self> {
-        let links = data.map_or(Links::Documents, |data| Links::Features { data, regression: true });
-        let population = Identifiability::of_counts(counts, Groups::Population, links)?;
-        let users = Identifiability::of_counts(counts, Groups::Users, links)?;
+    pub(super) fn of(log: &Joined<'_>) -> Result<Self> {
+        let by_features = log.data.is_some();
+        let (population, users) = (log.comparable_positions(by_features)?, log.comparable_users(by_features)?);
         let total: u64 = users.pieces.iter().map(|piece| piece.impressions).sum();
         let largest = users.pieces.first().map_or(0, |piece| piece.impressions);
         Ok(Comparable {
@@ -34,7 +31,7 @@ impl Comparable {
             pieces: population.pieces.len(),
             user_pieces: users.pieces.len(),
             largest: largest as f64 / total.max(1) as f64,
-            help: population.explain(counts).iter().map(|line| sentence(line)).collect(),
+            help: population.explain(log.counts).iter().map(|line| sentence(line)).collect(),
         })
     }
 }

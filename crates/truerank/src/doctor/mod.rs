@@ -35,54 +35,31 @@ pub use differences::{Difference, Differences};
 pub use groups::UserGroup;
 pub use overview::{AtPosition, Sizes, Spread, Variation};
 pub use permutation::PermutationTest;
-pub use quality::{AS_SHOWN, ExpectedQuality};
+pub use quality::ExpectedQuality;
 pub use relative::RelativeExamination;
 
+use crate::Result;
 use crate::counts::{CountsView, PageSummary};
 use crate::data::Dataset;
+use crate::options::{Options, options};
 use crate::progress::Progress;
-use crate::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
-use crate::relevance::{Estimation, EstimationChoice, Exposures, RelevancePredictor};
-use crate::{Error, Result};
+use crate::propensity::{EmUsers, RegressionEm, RelevanceForm};
+use crate::relevance::{Estimation, EstimationChoice, KnownLog, RelevancePredictor};
 
-/// Examines a log.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Doctor {
-    permutations: usize,
-    level: f64,
-    seed: u64,
-}
-
-impl Default for Doctor {
-    fn default() -> Self {
-        Self::new()
+options! {
+    /// Examines a log.
+    #[derive(PartialEq)]
+    pub struct Doctor {
+        /// Relabelings of each permutation test, at most.
+        permutations: usize = 999, at_least(1.0), value("N");
+        /// The p-value below which a difference counts as found.
+        level: f64 = 0.01, between(0.0, 1.0), value("P");
+        /// Seed of the permutations.
+        seed: u64 = 1;
     }
 }
 
 impl Doctor {
-    /// 999 permutations, found at p < .01.
-    pub fn new() -> Self {
-        Doctor { permutations: 999, level: 0.01, seed: 1 }
-    }
-
-    /// Relabelings drawn by each test, at most. Default: 999.
-    pub fn permutations(mut self, permutations: usize) -> Self {
-        self.permutations = permutations;
-        self
-    }
-
-    /// The p-value below which a difference counts as found. Default: 0.01.
-    pub fn level(mut self, level: f64) -> Self {
-        self.level = level;
-        self
-    }
-
-    /// The seed of relabelings. Default: 1.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
     /// Looks at everything that can be said about the log, `pages` and features being optional.
     pub fn examine(
         &self,
@@ -91,21 +68,21 @@ impl Doctor {
         data: Option<&Dataset>,
         progress: &dyn Progress,
     ) -> Result<Diagnosis> {
-        let find = || self.examination(counts, data, progress);
-        Ok(self.examine_by(counts, pages, data, &find, progress)?.0)
+        let form = if data.is_some() { RelevanceForm::Linear } else { RelevanceForm::Table };
+        let users = EmUsers::suited_to(counts.users().len());
+        let em = RegressionEm::new().users(users).relevance(form).resamples(0).seed(self.seed);
+        self.examine_known(&KnownLog::estimated(counts, data, em), pages, progress)
     }
 
-    /// The same with examination as `find` estimates it, which is asked only where positions can be compared; its
-    /// answer is returned too.
-    pub fn examine_by(
+    /// The same of a log that may have been looked at before; its examination is asked for only where positions can be compared.
+    pub fn examine_known(
         &self,
-        counts: &dyn CountsView,
+        log: &KnownLog<'_>,
         pages: Option<&PageSummary>,
-        data: Option<&Dataset>,
-        find: &dyn Fn() -> Result<Propensities>,
         progress: &dyn Progress,
-    ) -> Result<(Diagnosis, Option<Propensities>)> {
-        self.check()?;
+    ) -> Result<Diagnosis> {
+        let (counts, data) = (log.counts(), log.data());
+        self.check_ranges()?;
         progress.begin("looking at users and queries", 3);
         let dependence = self.dependence(counts, progress)?;
         progress.advance(1)?;
@@ -119,7 +96,7 @@ impl Doctor {
             Bias::of(counts, relative, dependence.as_ref(), differences.as_ref(), &positions)
         };
         let bias = relative.as_ref().map(bias).transpose()?;
-        let comparable = Comparable::of(counts, data)?;
+        let comparable = Comparable::of(&log.log)?;
         progress.advance(1)?;
         let mut diagnosis = Diagnosis {
             sizes: Sizes::of(counts, data),
@@ -140,10 +117,12 @@ impl Doctor {
             positions,
             comparable,
         };
-        let propensities = if diagnosis.comparable.positions { Some(find()?) } else { None };
-        self.weigh(&mut diagnosis, counts, propensities.as_ref(), data, progress)?;
+        match diagnosis.comparable.positions {
+            true => self.weigh(&mut diagnosis, log, progress)?,
+            false => diagnosis.recommendation = advice::recommend(&diagnosis),
+        }
         diagnosis.findings = advice::findings(&diagnosis);
-        Ok((diagnosis, propensities))
+        Ok(diagnosis)
     }
 
     /// Whether users search for different things; nothing where there is one user or one query.
@@ -157,53 +136,18 @@ impl Doctor {
         counts.pages().map(test).transpose()
     }
 
-    fn check(&self) -> Result<()> {
-        if self.permutations == 0 {
-            return Err(Error::parameter("permutations should be at least 1, but are 0"));
-        }
-        match self.level > 0.0 && self.level < 1.0 {
-            true => Ok(()),
-            false => Err(Error::parameter(format!("level should be between 0 and 1, but is {}", self.level))),
-        }
-    }
-
-    fn examination(
-        &self,
-        counts: &dyn CountsView,
-        data: Option<&Dataset>,
-        progress: &dyn Progress,
-    ) -> Result<Propensities> {
-        let form = if data.is_some() { RelevanceForm::Linear } else { RelevanceForm::Table };
-        let users = EmUsers::suited_to(counts.users().len());
-        let em = RegressionEm::new().users(users).relevance(form).resamples(0).seed(self.seed);
-        Ok(em.estimate(counts, data, progress)?.propensities)
-    }
-
-    /// How well each estimator is expected to order documents, where examination is known, and what the weights of the
-    /// recommended one look like.
-    fn weigh(
-        &self,
-        diagnosis: &mut Diagnosis,
-        counts: &dyn CountsView,
-        propensities: Option<&Propensities>,
-        data: Option<&Dataset>,
-        progress: &dyn Progress,
-    ) -> Result<()> {
-        let Some(propensities) = propensities else {
-            diagnosis.recommendation = advice::recommend(diagnosis);
-            return Ok(());
-        };
-        let default = EstimationChoice::default().estimation(data.is_some(), || match data {
-            Some(data) => RelevancePredictor::new().seed(self.seed).predict(counts, propensities, data, progress),
-            None => Err(Error::parameter("a model's prior needs features, but there are none")),
-        })?;
-        diagnosis.estimators = quality::expected_quality(counts, propensities, &default, self.seed, progress)?;
+    /// How well each estimator is expected to order documents, and what the weights of the recommended one look like.
+    fn weigh(&self, diagnosis: &mut Diagnosis, log: &KnownLog<'_>, progress: &dyn Progress) -> Result<()> {
+        let theta = log.theta(progress)?;
+        let predictor = RelevancePredictor::new().seed(self.seed);
+        let default = EstimationChoice::default().estimation(log, &predictor, progress)?;
+        diagnosis.estimators = quality::expected_quality(log.counts(), theta, &default, self.seed, progress)?;
         diagnosis.recommendation = advice::recommend(diagnosis);
         let chosen = match diagnosis.recommendation.is_default {
             true => default,
-            false => Estimation::new(diagnosis.recommendation.estimator.parse()?),
+            false => Estimation::new(diagnosis.recommendation.estimator),
         };
-        diagnosis.weights = Some(chosen.weigh(&Exposures::new(counts, propensities)?)?.diagnostics()?);
+        diagnosis.weights = Some(chosen.weigh(log.exposures(progress)?)?.diagnostics()?);
         Ok(())
     }
 }

@@ -31,7 +31,7 @@ impl Diagnosis {
     /// The recommended estimator by the name that the table has for it.
     fn recommended(&self) -> String {
         let Recommendation { estimator, is_default, .. } = &self.recommendation;
-        if *is_default { format!("{estimator}, shrunk (default)") } else { estimator.clone() }
+        if *is_default { format!("{estimator}, shrunk (default)") } else { estimator.to_string() }
     }
 
     pub(crate) fn bias_sentence(&self) -> String {

@@ -18,8 +18,9 @@ use crate::relevance::{Estimation, Estimator, Exposures, Relevance};
 /// How well the weights of an estimator are expected to order the shown documents of a query.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ExpectedQuality {
-    /// The estimator's name; [`AS_SHOWN`] is the order in which documents were shown.
-    pub estimator: String,
+    /// The estimator; nothing is the order in which documents were shown.
+    #[serde(serialize_with = "name_of")]
+    pub estimator: Option<Estimator>,
     /// Whether its weights are shrunk toward a prior, as by default.
     pub shrunk: bool,
     /// The mean of nDCG@10 over queries, with relevance as gain; equal weights are in random order.
@@ -30,8 +31,8 @@ pub struct ExpectedQuality {
     pub standard_error: f64,
 }
 
-/// The order in which documents were shown, for comparison.
-pub const AS_SHOWN: &str = "as shown";
+/// What the order in which documents were shown is called.
+const AS_SHOWN: &str = "as shown";
 
 /// Logs that are drawn.
 const DRAWS: u64 = 16;
@@ -48,12 +49,23 @@ const NOTICED: f64 = 0.001;
 impl ExpectedQuality {
     /// The estimator, and whether it is the default.
     pub fn label(&self) -> String {
-        if self.shrunk { format!("{}, shrunk (default)", self.estimator) } else { self.estimator.clone() }
+        if self.shrunk { format!("{}, shrunk (default)", self.name()) } else { self.name() }
+    }
+
+    fn name(&self) -> String {
+        self.estimator.map_or(AS_SHOWN.to_string(), |estimator| estimator.to_string())
     }
 
     /// Whether it is as good as the best, as far as can be told.
     pub fn is_level_with_best(&self) -> bool {
         self.behind <= (2.0 * self.standard_error).max(NOTICED)
+    }
+}
+
+fn name_of<S: serde::Serializer>(estimator: &Option<Estimator>, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    match estimator {
+        Some(estimator) => serializer.collect_str(estimator),
+        None => serializer.serialize_str(AS_SHOWN),
     }
 }
 
@@ -79,9 +91,8 @@ pub(super) fn expected_quality(
         values
     };
     let draws = (0..DRAWS).into_par_iter().map(of_draw).collect::<Result<Vec<_>>>()?;
-    let names = estimations.iter().map(|(estimation, shrunk)| (estimation.estimator().to_string(), *shrunk));
-    let names: Vec<(String, bool)> = names.chain([(AS_SHOWN.to_string(), false)]).collect();
-    Ok(summarize(names, &draws))
+    let orders = estimations.iter().map(|(estimation, shrunk)| (Some(estimation.estimator()), *shrunk));
+    Ok(summarize(orders.chain([(None, false)]).collect(), &draws))
 }
 
 /// Whole queries in random order, until there are enough cells.
@@ -192,27 +203,27 @@ fn ndcg(scores: &[f64], gains: &[f64]) -> f64 {
     dcg(scores) / dcg(gains)
 }
 
-/// `draws` has, for each draw and each of `names`, a value for each query.
-fn summarize(names: Vec<(String, bool)>, draws: &[Vec<Vec<f64>>]) -> Vec<ExpectedQuality> {
+/// `draws` has, for each draw and each of `orders`, a value for each query.
+fn summarize(orders: Vec<(Option<Estimator>, bool)>, draws: &[Vec<Vec<f64>>]) -> Vec<ExpectedQuality> {
     let queries = draws[0][0].len();
     if queries < 2 {
         return Vec::new();
     }
     let mean_of_draws =
-        |name: usize, query: usize| draws.iter().map(|draw| draw[name][query]).sum::<f64>() / draws.len() as f64;
+        |order: usize, query: usize| draws.iter().map(|draw| draw[order][query]).sum::<f64>() / draws.len() as f64;
     let by_query: Vec<Vec<f64>> =
-        (0..names.len()).map(|name| (0..queries).map(|query| mean_of_draws(name, query)).collect()).collect();
+        (0..orders.len()).map(|order| (0..queries).map(|query| mean_of_draws(order, query)).collect()).collect();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / queries as f64;
     let means: Vec<f64> = by_query.iter().map(|values| mean(values)).collect();
-    let estimators = 0..names.len() - 1;
-    let best = estimators.fold(0, |best, name| if means[name] > means[best] { name } else { best });
-    let quality = |(name, (estimator, shrunk)): (usize, (String, bool))| {
-        let behind = means[best] - means[name];
-        let squares = by_query[best].iter().zip(&by_query[name]).map(|(best, value)| (best - value - behind).powi(2));
+    let estimators = 0..orders.len() - 1;
+    let best = estimators.fold(0, |best, order| if means[order] > means[best] { order } else { best });
+    let quality = |(order, (estimator, shrunk)): (usize, (Option<Estimator>, bool))| {
+        let behind = means[best] - means[order];
+        let squares = by_query[best].iter().zip(&by_query[order]).map(|(best, value)| (best - value - behind).powi(2));
         let standard_error = (squares.sum::<f64>() / (queries as f64 * (queries as f64 - 1.0))).sqrt();
-        ExpectedQuality { estimator, shrunk, ndcg: means[name], behind, standard_error }
+        ExpectedQuality { estimator, shrunk, ndcg: means[order], behind, standard_error }
     };
-    names.into_iter().enumerate().map(quality).collect()
+    orders.into_iter().enumerate().map(quality).collect()
 }
 
 #[cfg(test)]

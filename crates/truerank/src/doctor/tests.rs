@@ -48,7 +48,7 @@ fn users_who_differ_in_queries_and_depth_are_found() {
 
 #[test]
 fn users_who_differ_in_depth_only_are_no_bias() {
-    assert_eq!(found(|_| simulation().personal_queries(false)).0, 0);
+    assert_eq!(found(|_| simulation().shared_queries(true)).0, 0);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn users_who_differ_in_queries_only_are_no_bias() {
 #[test]
 fn many_users_with_few_sessions_each_are_found_too() {
     assert_eq!(found(|_| simulation().users_per_cluster(30).user_noise(0.1)), (10, 0));
-    assert_eq!(found(|_| simulation().users_per_cluster(30).user_noise(0.1).personal_queries(false)).0, 0);
+    assert_eq!(found(|_| simulation().users_per_cluster(30).user_noise(0.1).shared_queries(true)).0, 0);
     assert_eq!(found(|_| simulation().etas(vec![1.0; 10]).users_per_cluster(30)).0, 0);
 }
 
@@ -179,14 +179,15 @@ fn users_alike_are_found_different_in_one_log_of_twenty() {
 
 #[test]
 fn real_pages_with_users_dealt_at_random_have_no_differences() {
-    use crate::log::{ReadOptions, read_log};
+    use crate::counts::LogSource;
+    use crate::log::ReadOptions;
     let file =
         std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/yandex-relpred/test.jsonl.gz");
     if !file.exists() {
         println!("skipped: there is no {}", file.display());
         return;
     }
-    let mut log = read_log(&[file], &ReadOptions::new()).unwrap();
+    let mut log = LogSource::files([file], ReadOptions::new()).read().unwrap();
     log.users = crate::ids::Ids::numbered(500);
     let mut found = [0; 2];
     for seed in 0..40 {
@@ -209,7 +210,7 @@ fn the_sizes_are_those_of_the_simulation() {
     // θ(u,k) = k^−η with η of .8 or 1.2: b is ±.2, whether or not users of one kind have queries of their own.
     for personal in [false, true] {
         let simulation = simulation().sessions(40_000).etas(vec![0.8, 1.2]).cluster_ratio(1.0).users_per_cluster(20);
-        let (counts, _) = log(&data(), simulation.personal_queries(personal));
+        let (counts, _) = log(&data(), simulation.shared_queries(!personal));
         let both = Doctor::new().permutations(199).differences(&counts, &Silent).unwrap().unwrap();
         let depth = both.depth.unwrap();
         assert!(
@@ -263,7 +264,7 @@ fn the_size_of_the_bias_is_that_of_the_true_examination() {
     let (few, _) = log(&data, simulation());
     let estimated = typical_bias(&few);
     assert!((estimated / expected - 1.0).abs() < 0.25, "{estimated} is not {expected}");
-    let (alike, _) = log(&data, simulation().personal_queries(false));
+    let (alike, _) = log(&data, simulation().shared_queries(true));
     let estimated = typical_bias(&alike);
     assert!(estimated < 0.1 * expected, "{estimated} where there is none");
 }
@@ -272,7 +273,7 @@ fn the_size_of_the_bias_is_that_of_the_true_examination() {
 fn a_diagnosis_does_not_depend_on_where_counts_are() {
     let data = data();
     let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 10).unwrap()];
-    let simulation = simulation().sessions(3000).users_per_cluster(8).user_noise(0.1).shuffled(0.3);
+    let simulation = simulation().sessions(3000).users_per_cluster(8).user_noise(0.1).shuffle(0.3);
     let log = simulation.prepare(&data, &lists).unwrap().log();
     let (counts, _) = count_log(&log, &CountOptions::new()).unwrap();
     for features in [None, Some(&data)] {

@@ -4,7 +4,19 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use crate::math::quantile;
+use crate::options::options;
 use crate::random::resample;
+
+options! {
+    /// How intervals over queries are made.
+    #[derive(Copy, PartialEq)]
+    pub struct Resampling {
+        /// Resamples of queries for intervals.
+        resamples: usize = 1000, value("N");
+        /// Seed of the resamples.
+        seed: u64 = 1;
+    }
+}
 
 /// What each query adds to a ratio `Σ numerator / Σ denominator`. A mean has denominators of 1; a query that is left
 /// out has 0 for both.

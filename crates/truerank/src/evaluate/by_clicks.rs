@@ -2,94 +2,39 @@
 
 use serde_json::{Value, json};
 
-use super::{ClickMeasure, Counterfactual, JudgedLog, Judgement, Leakage, PairedDifference, Score};
-use crate::counts::Counts;
-use crate::data::Dataset;
-use crate::propensity::Propensities;
-use crate::relevance::Estimator;
+use super::{ClickMeasure, Counterfactual, JudgedLog, Judgement, Leakage, PairedDifference, Resampling, Score};
+use crate::options::options;
+use crate::relevance::{Estimator, EstimatorKind, KnownLog};
 use crate::{Error, Result};
 
-/// Judges rankings by clicks, see [`Counterfactual`].
-#[derive(Debug, Clone)]
-pub struct ClickJudge {
-    estimator: Estimator,
-    clip: Option<f64>,
-    self_normalised: bool,
-    measures: Option<Vec<ClickMeasure>>,
-    resamples: Option<usize>,
-    seed: Option<u64>,
-}
-
-impl Default for ClickJudge {
-    fn default() -> Self {
-        Self::new()
+options! {
+    /// Judges rankings by clicks, see [`Counterfactual`].
+    pub struct ClickJudge {
+        /// How clicks are weighed.
+        estimator: Estimator = Estimator::UserAware, heading("Judging by clicks");
+        /// Raise exposures below this share of the document's impressions to it.
+        clip: Option<f64> = None, value("SHARE"), heading("Judging by clicks");
+        /// Divide DCG by the sum of all click weights.
+        self_normalised: bool = false, heading("Judging by clicks");
+    }
+    flatten {
+        /// How intervals are made.
+        resampling: Resampling
+    }
+    beside {
+        /// What is measured.
+        measures: Vec<ClickMeasure> = ClickMeasure::usual()
     }
 }
 
 impl ClickJudge {
-    /// All defaults; those that are not stated here are those of [`Counterfactual`].
-    pub fn new() -> Self {
-        ClickJudge {
-            estimator: Estimator::UserAware,
-            clip: None,
-            self_normalised: false,
-            measures: None,
-            resamples: None,
-            seed: None,
-        }
-    }
-
-    /// How clicks are weighed. Default: `user-aware`.
-    pub fn estimator(mut self, estimator: Estimator) -> Self {
-        self.estimator = estimator;
-        self
-    }
-
-    /// Raises exposures below this share of the document's impressions to it. Default: not clipped.
-    pub fn clip(mut self, clip: f64) -> Self {
-        self.clip = Some(clip);
-        self
-    }
-
-    /// See [`Counterfactual::self_normalised`].
-    pub fn self_normalised(mut self, self_normalised: bool) -> Self {
-        self.self_normalised = self_normalised;
-        self
-    }
-
-    /// See [`Counterfactual::measures`].
-    pub fn measures(mut self, measures: Vec<ClickMeasure>) -> Self {
-        self.measures = Some(measures);
-        self
-    }
-
-    /// See [`Counterfactual::resamples`].
-    pub fn resamples(mut self, resamples: usize) -> Self {
-        self.resamples = Some(resamples);
-        self
-    }
-
-    /// See [`Counterfactual::seed`].
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
-        self
-    }
-
     /// Judges the ranking by `scores`, that by `against` where there is one, and the lists as they were shown.
-    pub fn judge<S: Score>(
-        &self,
-        data: &Dataset,
-        counts: &Counts,
-        propensities: &Propensities,
-        scores: &[S],
-        against: Option<&[S]>,
-    ) -> Result<ByClicks> {
+    pub fn judge<S: Score>(&self, log: &KnownLog<'_>, scores: &[S], against: Option<&[S]>) -> Result<ByClicks> {
         if self.clip.is_some() && !self.estimator.divides_by_exposure() {
-            let finding =
-                format!("clip belongs to user-aware and user-aware-smoothed, but the estimator is {}", self.estimator);
-            return Err(Error::parameter(finding));
+            let finding = format!("is for {}, but `estimator` is {}", EstimatorKind::taking("clip"), self.estimator);
+            return Err(Error::option("clip", finding));
         }
-        let judge = self.counterfactual(data, counts, propensities)?;
+        let judge = self.counterfactual(log)?;
         Ok(ByClicks {
             log: judge.log,
             clip: self.clip,
@@ -106,19 +51,10 @@ impl ClickJudge {
         })
     }
 
-    fn counterfactual(&self, data: &Dataset, counts: &Counts, propensities: &Propensities) -> Result<Counterfactual> {
-        let mut judge = Counterfactual::new(data, counts, propensities, self.estimator, self.clip)?
-            .self_normalised(self.self_normalised);
-        if let Some(measures) = &self.measures {
-            judge = judge.measures(measures.clone());
-        }
-        if let Some(resamples) = self.resamples {
-            judge = judge.resamples(resamples);
-        }
-        if let Some(seed) = self.seed {
-            judge = judge.seed(seed);
-        }
-        Ok(judge)
+    fn counterfactual(&self, log: &KnownLog<'_>) -> Result<Counterfactual> {
+        let judge = Counterfactual::new(log, self.estimator, self.clip)?.self_normalised(self.self_normalised);
+        let Resampling { resamples, seed } = self.resampling;
+        Ok(judge.measures(self.measures.clone()).resamples(resamples).seed(seed))
     }
 }
 

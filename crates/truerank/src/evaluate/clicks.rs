@@ -1,6 +1,6 @@
 //! Judges a click model: how likely it makes the clicks of a log that it did not see.
 
-use super::bootstrap::{Bounds, PairedDifference, Ratio, resampled};
+use super::bootstrap::{Bounds, PairedDifference, Ratio, Resampling, resampled};
 use crate::counts::{Cell, Counts, by_document};
 use crate::propensity::{Examination, Propensities};
 use crate::relevance::PredictedRelevance;
@@ -65,14 +65,13 @@ pub struct PredictedPosition {
 impl ClickPrediction {
     /// Predicts the clicks of `held_out`, with γ by (query, document) from `relevance`, such as the weights of an earlier
     /// part of the log. The baselines' click rates are those of `training`, or without it of the held-out log itself, which
-    /// makes them hard to beat. Intervals are percentiles over `resamples` resamples of queries.
+    /// makes them hard to beat. Intervals are percentiles over resamples of queries.
     pub fn of(
         held_out: &Counts,
         propensities: &Propensities,
         relevance: &PredictedRelevance,
         training: Option<&Counts>,
-        resamples: usize,
-        seed: u64,
+        resampling: &Resampling,
     ) -> Result<Self> {
         if held_out.cells.is_empty() {
             return Err(Error::parameter("the held-out log is empty, so there is nothing to predict"));
@@ -92,7 +91,7 @@ impl ClickPrediction {
                 tally.add(cell, [probability, rates.at(cell.position), rate.unwrap_or(rates.overall), rates.overall]);
             }
         }
-        Ok(tally.finish(resamples, seed))
+        Ok(tally.finish(resampling))
     }
 }
 
@@ -204,11 +203,11 @@ impl Tally {
         at.baseline += likelihoods[1];
     }
 
-    fn finish(self, resamples: usize, seed: u64) -> ClickPrediction {
+    fn finish(self, resampling: &Resampling) -> ClickPrediction {
         let Tally { found, ratios, at } = self;
         let at: Vec<(u32, AtPosition)> = (1..).zip(at).filter(|(_, at)| at.impressions > 0).collect();
         let all: Vec<&Ratio> = ratios.iter().chain(at.iter().map(|(_, at)| &at.ratio)).collect();
-        let drawn = resampled(&all, resamples, seed);
+        let drawn = resampled(&all, resampling.resamples, resampling.seed);
         let likelihood = |index: usize| {
             let log_likelihood = Bounds::of(ratios[index].value(), &drawn[index]);
             ClickLikelihood { log_likelihood, perplexity: perplexity(log_likelihood) }
@@ -274,7 +273,7 @@ mod tests {
         };
         let theta = Propensities { population: vec![1.0, 0.5], ..Propensities::default() };
         let known = PredictedRelevance::new(Ids::numbered(1), Ids::numbered(1), vec![(0, 0, 0.5)]).unwrap();
-        let found = ClickPrediction::of(&counts, &theta, &known, None, 10, 1).unwrap();
+        let found = ClickPrediction::of(&counts, &theta, &known, None, &Resampling::new().resamples(10)).unwrap();
         assert_eq!((found.impressions, found.unknown_docs, found.unknown_impressions, found.clamped), (8, 1, 4, 0));
         // Document 1: θγ = .5. Document 2 has no γ and gets the mean, .5, so θγ = .25.
         let model = 4.0 * 0.5f64.ln() + 0.25f64.ln() + 3.0 * 0.75f64.ln();
@@ -303,7 +302,8 @@ mod tests {
         };
         let theta = Propensities { population: vec![1.0, 0.5, 0.5], ..Propensities::default() };
         let relevance = Relevance { by_position: vec![0.5, 0.4], ..Relevance::default() };
-        let found = ClickPrediction::of(&counts, &theta, &(&relevance).into(), None, 10, 1).unwrap();
+        let found =
+            ClickPrediction::of(&counts, &theta, &(&relevance).into(), None, &Resampling::new().resamples(10)).unwrap();
         // Position 3 is past the last one with a prior and gets the mean, 0, as near as it may come.
         let expected = 2.0 * 0.5f64.ln() + 2.0 * (1.0 - 0.5 * 0.4f64).ln() + 2.0 * (1.0 - 1e-6f64).ln();
         assert!((found.model.log_likelihood.value - expected / 6.0).abs() < 1e-12, "{found:?}");
@@ -323,7 +323,7 @@ mod tests {
         };
         let theta = Propensities { population: vec![1.0], ..Propensities::default() };
         let never = PredictedRelevance::new(Ids::numbered(1), Ids::numbered(1), vec![(0, 0, 0.0)]).unwrap();
-        let found = ClickPrediction::of(&counts, &theta, &never, None, 10, 1).unwrap();
+        let found = ClickPrediction::of(&counts, &theta, &never, None, &Resampling::new().resamples(10)).unwrap();
         assert_eq!(found.clamped, 3);
         let expected = (1e-6f64.ln() + 2.0 * (1.0 - 1e-6f64).ln()) / 3.0;
         assert!((found.model.log_likelihood.value - expected).abs() < 1e-12);
@@ -334,12 +334,12 @@ mod tests {
         let data = Generator::preset(Preset::Tiny).generate().unwrap().train;
         let scores: Vec<f32> = (0..data.len()).map(|row| data.row(row)[0]).collect();
         let lists = [ShownLists::top(&data, &scores, 10).unwrap()];
-        let world = Simulation::new().sessions(20_000).world_seed(1);
+        let world = Simulation::new().sessions(20_000).world_seed(Some(1));
         let [first, second] = [1, 2].map(|seed| world.clone().seed(seed).prepare(&data, &lists).unwrap());
         let (train, test, theta) = (first.counts().unwrap(), second.counts().unwrap(), first.propensities());
         let of = |estimation: Estimation| estimation.estimate(&train, &theta).unwrap();
         let value = |predicted: &PredictedRelevance| {
-            ClickPrediction::of(&test, &theta, predicted, Some(&train), 100, 1).unwrap()
+            ClickPrediction::of(&test, &theta, predicted, Some(&train), &Resampling::new().resamples(100)).unwrap()
         };
         let aware = || Estimation::new(Estimator::UserAware);
         let plain = of(aware());

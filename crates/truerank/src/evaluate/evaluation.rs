@@ -10,6 +10,7 @@ use super::{Measure, TTest, paired_t_test};
 use crate::data::Dataset;
 use crate::math::{Score, rank};
 use crate::named::find_named;
+use crate::options::{option_value, options};
 use crate::ranker::Validation;
 use crate::{Error, Result};
 
@@ -29,15 +30,14 @@ pub enum EmptyQueries {
 impl EmptyQueries {
     /// All of them.
     pub const ALL: [EmptyQueries; 3] = [EmptyQueries::Zero, EmptyQueries::One, EmptyQueries::Skip];
+
+    /// Their names, in the same order.
+    pub const NAMES: [&str; 3] = ["zero", "one", "skip"];
 }
 
 impl fmt::Display for EmptyQueries {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            EmptyQueries::Zero => "zero",
-            EmptyQueries::One => "one",
-            EmptyQueries::Skip => "skip",
-        })
+        f.pad(EmptyQueries::NAMES[*self as usize])
     }
 }
 
@@ -46,6 +46,26 @@ impl FromStr for EmptyQueries {
 
     fn from_str(text: &str) -> Result<Self> {
         find_named(&EmptyQueries::ALL, text, "a value for queries without relevant documents")
+    }
+}
+
+option_value!(EmptyQueries: Kind::Choice(EmptyQueries::NAMES.to_vec()), Measure: Kind::Text);
+
+options! {
+    /// What is measured by grades.
+    pub struct MeasureOptions {
+        /// Measures: nDCG@k, ERR@k, MRR, MAP, P@k, ARP.
+        measures: Vec<Measure> = Measure::paper(), usual("nDCG and ERR at 1, 3, 5, 10"), value("MEASURE"), alias("measure");
+        /// What a query without relevant documents scores: 0 as in the paper, 1 (by nDCG; by other measures 0), or nothing (it is
+        /// left out).
+        empty: EmptyQueries = EmptyQueries::Zero;
+    }
+}
+
+impl MeasureOptions {
+    /// What computes the measures.
+    pub fn evaluator(&self) -> Evaluator {
+        Evaluator::new(self.measures.clone()).empty_queries(self.empty)
     }
 }
 

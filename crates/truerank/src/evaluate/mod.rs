@@ -20,12 +20,12 @@ mod run;
 mod significance;
 
 pub use crate::math::{Score, rank};
-pub use bootstrap::{Bounds, PairedDifference};
+pub use bootstrap::{Bounds, PairedDifference, Resampling};
 pub use by_clicks::{ByClicks, ClickJudge, JudgedRankers};
 pub use clicks::{ClickLikelihood, ClickPrediction, PredictedPosition};
 pub use counterfactual::{ClickMeasure, Counterfactual, JudgedLog, Judgement};
 pub(crate) use evaluation::mean;
-pub use evaluation::{Comparison, EmptyQueries, Evaluation, Evaluator};
+pub use evaluation::{Comparison, EmptyQueries, Evaluation, Evaluator, MeasureOptions};
 pub use leakage::{Leakage, leakage};
 pub use measure::Measure;
 pub use run::{check_run, write_run};

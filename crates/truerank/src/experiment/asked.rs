@@ -4,49 +4,59 @@ use std::path::PathBuf;
 
 use super::{Question, Settings};
 use crate::data::Preset;
+use crate::log::split_mapping;
+use crate::options::{Options, options};
 use crate::ranker::ModelForm;
 use crate::{Error, Result};
 
-/// Options of an experiment; what is not given is as in `config`, or as by default.
-#[derive(Debug, Clone, Default)]
-pub struct Asked {
-    /// Names of questions, or `all`.
-    pub questions: Vec<String>,
-    /// An experiment in TOML.
-    pub config: Option<PathBuf>,
-    /// Data to generate.
-    pub preset: Option<Preset>,
-    /// A folder of data.
-    pub data: Option<PathBuf>,
-    /// The largest grade.
-    pub max_grade: Option<u8>,
-    /// Whether feature indices of text start at 0.
-    pub zero_based: Option<bool>,
-    /// How many features documents have.
-    pub features: Option<usize>,
-    /// Sessions, where their number is not the question.
-    pub sessions: Option<u64>,
-    /// Numbers of sessions of rq2.
-    pub sizes: Vec<u64>,
-    /// How often to run it all.
-    pub seeds: Option<u64>,
-    /// Forms of rankers.
-    pub models: Vec<ModelForm>,
-    /// Training steps at most.
-    pub steps: Option<usize>,
-    /// Checks without a better validation value before training stops.
-    pub patience: Option<usize>,
-    /// Whether networks see features that were brought to one scale first.
-    pub standardise: Option<bool>,
-    /// The log of real users.
-    pub log: Vec<PathBuf>,
-    /// Its columns: field and name.
-    pub columns: Vec<(String, String)>,
+options! {
+    /// What is asked of an experiment; what is not is as in `config`, or as by default.
+    pub struct Asked {
+        /// Data to generate.
+        preset: Option<Preset> = None, usual("small");
+        /// The highest grade of the scale.
+        max_grade: Option<u8> = None, usual("4"), value("GRADE");
+        /// Feature indices of text files start at 0 instead of 1.
+        zero_based: Option<bool> = None;
+        /// How many features documents have, where sparse text leaves out the last ones.
+        features: Option<usize> = None, usual("the most found"), value("N");
+        /// Sessions, where their number is not the question.
+        sessions: Option<u64> = None, usual("50 per training query, as in the paper"), at_least(1.0);
+        /// rq2: numbers of sessions.
+        sizes: Vec<u64> = Vec::new(), usual("one per training query, 10000 to 10000000, and those of the other questions"),
+            at_least(1.0), value("N");
+        /// How often to run it all, each time with other users, clicks and initial weights; claims are tested from 3 on.
+        seeds: Option<u64> = None, usual("3"), at_least(1.0), value("N");
+        /// Kind of ranker: linear, mlp, mlp:SIZE,SIZE,… or linear-raw; several times for several.
+        model: Vec<ModelForm> = Vec::new(), usual("mlp, and for rq2 and rq4 also linear"), has_commas();
+        /// linear and mlp: bring features to one scale first.
+        standardise: Option<bool> = None;
+        /// Training steps at most, for each MLP.
+        steps: Option<usize> = None, usual("1000, on fewer than 10,000 training queries 300"), at_least(1.0);
+        /// Checks, one every 10 steps, without a better validation value before training stops.
+        patience: Option<usize> = None, usual("10"), at_least(1.0), value("CHECKS");
+        /// real: another name for a column of the log, such as user=client_id.
+        columns: Vec<String> = Vec::new(), alias("column"), has_commas(), value("FIELD=NAME");
+    }
+    beside {
+        /// Names of questions, or `all`.
+        questions: Vec<String> = Vec::new(),
+        /// An experiment in TOML.
+        config: Option<PathBuf> = None,
+        /// A folder of data.
+        data: Option<PathBuf> = None,
+        /// The log of real users.
+        log: Vec<PathBuf> = Vec::new(),
+    }
 }
 
 impl Asked {
     /// The experiment.
     pub fn settings(&self) -> Result<Settings> {
+        self.check_ranges()?;
+        if self.preset.is_some() && self.data.is_some() {
+            return Err(Error::option("preset", "and `data` both say which documents there are; give one of them"));
+        }
         let mut settings = match &self.config {
             Some(path) => Settings::read(path)?,
             None => Settings::default(),
@@ -67,9 +77,12 @@ impl Asked {
         set(&mut settings.training.standardise, self.standardise);
         set(&mut settings.seeds, self.seeds.map(|count| (1..=count).collect()));
         set(&mut settings.rq2.sessions, some(&self.sizes));
-        set(&mut settings.models, some(&self.models));
+        set(&mut settings.models, some(&self.model));
         set(&mut settings.real.log, some(&self.log));
-        settings.real.columns.extend(self.columns.iter().cloned());
+        for column in &self.columns {
+            let (field, name) = split_mapping(column)?;
+            settings.real.columns.insert(field.to_string(), name.to_string());
+        }
         Ok(settings)
     }
 }
@@ -91,7 +104,7 @@ fn parse_questions(texts: &[String]) -> Result<Vec<Question>> {
     let mut questions = Vec::new();
     for text in texts {
         let Ok(question) = text.parse::<Question>() else {
-            let known = Question::ALL.map(|question| question.to_string()).join(", ");
+            let known = Question::ALL.map(Question::name).join(", ");
             return Err(Error::parameter(format!("'{text}' is not a question; known are {known} and all")));
         };
         questions.push(question);
@@ -99,4 +112,25 @@ fn parse_questions(texts: &[String]) -> Result<Vec<Question>> {
     questions.sort();
     questions.dedup();
     Ok(questions)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_in_words_are_those_of_the_settings() {
+        let settings = Settings::default();
+        let usual = |name: &str| Asked::fields().into_iter().find(|field| field.name == name).unwrap().usual.unwrap();
+        assert_eq!(usual("preset"), settings.data.preset.to_string());
+        assert_eq!(usual("max_grade"), settings.data.max_grade.to_string());
+        assert_eq!(usual("seeds"), settings.seeds.len().to_string());
+        assert_eq!(usual("patience"), settings.training.patience.to_string());
+        assert_eq!(
+            usual("sessions"),
+            format!("{} per training query, as in the paper", Settings::sessions_for(100) / 100)
+        );
+        let asked = Asked::new().settings().unwrap();
+        assert_eq!(asked, settings);
+    }
 }

@@ -1,7 +1,6 @@
 //! From a world to its examination probabilities, by any of the sources.
 
-use super::source::{EmRelevance, Source};
-use super::world::World;
+use super::{Source, World};
 use crate::Result;
 use crate::network::Architecture;
 use crate::progress::Progress;
@@ -31,21 +30,22 @@ impl World<'_> {
         let train = &self.data.train;
         match source {
             Source::Known => Ok(self.require_truth("known examination")?.propensities.clone()),
-            Source::Em { relevance, per_user } => {
+            Source::Em { mlp, per_user } => {
                 let users = self.em_users(per_user);
                 // As the paper has it, but for users with few sessions, who need others.
                 let prior = match users {
                     EmUsers::Grouped(_) => RelevancePrior::Fitted,
                     _ => RelevancePrior::None,
                 };
-                let mut em = RegressionEm::new().users(users).relevance(form(relevance)).prior(prior);
+                let relevance = if mlp { RelevanceForm::mlp() } else { RelevanceForm::Linear };
+                let mut em = RegressionEm::new().users(users).relevance(relevance).prior(prior);
                 if self.counts.users.len() >= MANY_USERS {
                     em = em.tolerance(TOLERANCE_OF_MANY);
                 }
                 Ok(em.resamples(0).seed(seed).estimate(&self.counts, Some(train), progress)?.propensities)
             }
             Source::Swap => {
-                let counts = self.intervened(|simulation| simulation.swapped(INTERVENED))?;
+                let counts = self.intervened(|simulation| simulation.swap(INTERVENED))?;
                 SwapExperiment::new().per_user(true).resamples(0).estimate(&counts)
             }
             Source::Harvesting => {
@@ -55,7 +55,7 @@ impl World<'_> {
             Source::Cpbm => Cpbm::new().resamples(0).seed(seed).estimate(&self.shuffled()?, progress),
             Source::UserPbm => UserPbm::new().per_user(true).seed(seed).estimate(&self.counts, train, progress),
             Source::Dla => {
-                let dla = Dla::new().architecture(Architecture::Linear).per_user(true).seed(seed);
+                let dla = Dla::new().model(Architecture::Linear).per_user(true).seed(seed);
                 Ok(dla.fit(train, &self.counts, None, progress)?.1)
             }
         }
@@ -71,13 +71,6 @@ impl World<'_> {
 
     /// A second log of the same users in which half of the lists were shuffled.
     fn shuffled(&self) -> Result<crate::counts::Counts> {
-        self.intervened(|simulation| simulation.shuffled(INTERVENED))
-    }
-}
-
-fn form(relevance: EmRelevance) -> RelevanceForm {
-    match relevance {
-        EmRelevance::Linear => RelevanceForm::Linear,
-        EmRelevance::Mlp => RelevanceForm::mlp(),
+        self.intervened(|simulation| simulation.shuffle(INTERVENED))
     }
 }

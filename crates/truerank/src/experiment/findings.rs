@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::pages::CLAIMS;
+use super::page::CLAIMS;
 use super::{Claim, Results};
 
 impl Results {

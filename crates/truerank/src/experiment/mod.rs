@@ -10,7 +10,8 @@
 mod as_shown;
 mod asked;
 mod checks;
-mod claims;
+mod claim;
+mod demo;
 mod examination;
 mod findings;
 #[cfg(test)]
@@ -18,11 +19,10 @@ mod fixtures;
 mod group;
 mod method;
 mod model;
-mod pages;
+mod page;
 mod paper;
-mod production;
-mod question;
-mod real;
+mod plan;
+mod questions;
 mod results;
 mod run;
 mod runner;
@@ -36,18 +36,15 @@ mod world;
 use crate::evaluate::Measure;
 
 pub use asked::Asked;
-pub use claims::{CONVERGED, Claim, NOT_BELOW, Part};
+pub use claim::{Claim, Part};
+pub use demo::Demo;
 pub use group::{Compared, Condition, Group, LogKind, SIGNIFICANCE, Scope};
 pub use method::Method;
-pub use production::{production_lists, production_ranker};
-pub use question::Question;
+pub use questions::{CONVERGED, ClusterNumbers, EstimatedExamination, LearningCurves, NOT_BELOW, Question, RealLog};
 pub use results::{Found, Results};
 pub use run::{Accuracy, JudgedOn, MeasureValues, Outcome, Run, WorldId};
-pub use settings::{
-    ClusterNumbers, DataSettings, EstimatedExamination, LearningCurves, MadeWith, RealLog, Settings,
-    SimulationSettings, TrainingSettings,
-};
-pub use source::{EmRelevance, Source};
+pub use settings::{DataSettings, MadeWith, Settings, SimulationSettings, TrainingSettings};
+pub use source::Source;
 pub use store::{Store, WorldFacts};
 pub use world::{World, WorldOptions};
 

@@ -6,8 +6,7 @@ use rayon::prelude::*;
 
 use super::world::click_rates;
 use super::{
-    EmRelevance, Found, Method, NDCG5, Outcome, Results, Run, Settings, Source, Store, World, WorldFacts, WorldId,
-    WorldOptions,
+    Found, Method, NDCG5, Outcome, Results, Run, Settings, Source, Store, World, WorldFacts, WorldId, WorldOptions,
 };
 use crate::data::{Splits, grade_note};
 use crate::network::Architecture;
@@ -15,7 +14,7 @@ use crate::progress::Progress;
 use crate::propensity::Propensities;
 use crate::ranker::{ModelForm, Training};
 use crate::report::Format;
-use crate::simulate::{Simulation, paper_etas};
+use crate::simulate::Simulation;
 use crate::{Error, Result};
 
 /// The paper's steps of an MLP.
@@ -76,8 +75,7 @@ impl Settings {
     }
 
     fn simulation(&self, clusters: usize, sessions: u64) -> Simulation {
-        let etas = paper_etas(clusters).unwrap_or_default();
-        Simulation::new().sessions(sessions).etas(etas).click_noise(self.simulation.click_noise)
+        Simulation::new().sessions(sessions).users(clusters).click_noise(self.simulation.click_noise)
     }
 
     /// How a network trains on so many training queries.
@@ -270,8 +268,8 @@ const STEPS_PER_CHECK: f64 = 10.0;
 fn source_cost(source: Source) -> u64 {
     match source {
         Source::Known => 0,
-        Source::Em { relevance: EmRelevance::Linear, .. } => 30,
-        Source::Em { relevance: EmRelevance::Mlp, .. } => 200,
+        Source::Em { mlp: false, .. } => 30,
+        Source::Em { mlp: true, .. } => 200,
         _ => 60,
     }
 }

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{EmRelevance, Method, Question, Source, WorldOptions, text};
+use super::{ClusterNumbers, EstimatedExamination, LearningCurves, Question, RealLog, text};
 use crate::data::{Generator, Preset, ReadOptions, Splits, read_splits};
 use crate::files::{Limit, read_text};
-use crate::ranker::ModelForm;
+use crate::ranker::{ModelForm, Production};
+use crate::simulate::Simulation;
 use crate::{Error, Result};
 
 /// An experiment: which questions, on which data, how often, how large.
@@ -121,59 +122,6 @@ pub struct TrainingSettings {
     pub standardise: bool,
 }
 
-/// The learning curves of rq2.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct LearningCurves {
-    /// Numbers of sessions. Default: one per training query, 10,000 to 10,000,000, and that of the main table.
-    pub sessions: Vec<u64>,
-    /// Who is compared. Default: all that learn from clicks, but those that learn from click pairs.
-    #[serde(with = "text::many")]
-    pub methods: Vec<Method>,
-}
-
-/// The numbers of clusters of rq3.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct ClusterNumbers {
-    /// 5, 10 or 20. Default: all three.
-    pub clusters: Vec<usize>,
-}
-
-/// The sources of θ of rq4.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct EstimatedExamination {
-    /// What the paper's table uses: em or em-mlp. Default: em.
-    #[serde(with = "text::one")]
-    pub main: Source,
-    /// What else user-aware is trained with. Default: every other source that knows users.
-    #[serde(with = "text::many")]
-    pub sources: Vec<Source>,
-}
-
-/// The log of real users.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct RealLog {
-    /// Files of a log, whose queries and documents are those of the data folder's training part. Default: none; a log is simulated.
-    pub log: Vec<PathBuf>,
-    /// Names of its columns, such as `user = "client_id"`.
-    pub columns: std::collections::BTreeMap<String, String>,
-    /// The seeds of training; the log stays the same. Default: 1 to 5.
-    pub seeds: Vec<u64>,
-    /// Sessions of the simulated log. Default: 299,417, as in the paper's.
-    pub sessions: u64,
-    /// Its users. Default: 5,168.
-    pub users: usize,
-    /// The queries that they can choose from. Default: 236,000, of which the paper's 130,788 are then chosen, nearly.
-    pub queries: usize,
-    /// Its features. Default: 90.
-    pub features: usize,
-    /// Its validation and test queries with grades. Default: 51 and 309.
-    pub labelled: [usize; 2],
-}
-
 impl Default for Settings {
     fn default() -> Self {
         Settings {
@@ -202,57 +150,14 @@ impl Default for DataSettings {
 
 impl Default for SimulationSettings {
     fn default() -> Self {
-        let WorldOptions { length, production_share, .. } = WorldOptions::default();
-        SimulationSettings { length, production_share, click_noise: 0.1 }
+        let Production { length, production_share } = Production::default();
+        SimulationSettings { length, production_share, click_noise: Simulation::default().click_noise }
     }
 }
 
 impl Default for TrainingSettings {
     fn default() -> Self {
         TrainingSettings { steps: None, patience: 10, standardise: false }
-    }
-}
-
-impl Default for LearningCurves {
-    fn default() -> Self {
-        let methods = Method::ALL.into_iter().filter(|method| matches!(method, Method::Estimated(_)));
-        LearningCurves { sessions: Vec::new(), methods: methods.collect() }
-    }
-}
-
-impl Default for ClusterNumbers {
-    fn default() -> Self {
-        ClusterNumbers { clusters: vec![5, 10, 20] }
-    }
-}
-
-impl Default for EstimatedExamination {
-    fn default() -> Self {
-        let em_mlp = Source::em(EmRelevance::Mlp, true);
-        let sources = vec![em_mlp, Source::Swap, Source::Harvesting, Source::Cpbm, Source::UserPbm, Source::Dla];
-        EstimatedExamination { main: Source::EM, sources }
-    }
-}
-
-impl Default for RealLog {
-    fn default() -> Self {
-        RealLog {
-            log: Vec::new(),
-            columns: Default::default(),
-            seeds: vec![1, 2, 3, 4, 5],
-            sessions: 299_417,
-            users: 5_168,
-            queries: 236_000,
-            features: 90,
-            labelled: [51, 309],
-        }
-    }
-}
-
-impl RealLog {
-    /// Whether a simulated log stands for the real one.
-    pub fn is_simulated(&self) -> bool {
-        self.log.is_empty()
     }
 }
 
@@ -326,7 +231,7 @@ fn toml_error(path: &Path, text: &str, error: &toml::de::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::{Run, WorldId};
+    use crate::experiment::{Method, Run, Source, WorldId};
 
     fn tiny() -> Splits {
         Generator::preset(Preset::Tiny).generate().unwrap()

@@ -13,8 +13,8 @@ pub enum Source {
     Known,
     /// Regression-EM on the clicks and features.
     Em {
-        /// What gives relevance.
-        relevance: EmRelevance,
+        /// Relevance by networks beside the logistic regression.
+        mlp: bool,
         /// θ of each user instead of one for all.
         per_user: bool,
     },
@@ -30,26 +30,20 @@ pub enum Source {
     Dla,
 }
 
-/// What gives relevance in Regression-EM.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EmRelevance {
-    /// A logistic regression on the features.
-    Linear,
-    /// That, and networks.
-    Mlp,
-}
-
 impl Source {
     /// Personalized Regression-EM with linear relevance: the default where θ is not known.
-    pub const EM: Source = Source::em(EmRelevance::Linear, true);
+    pub const EM: Source = Source::Em { mlp: false, per_user: true };
+
+    /// The same with relevance by networks.
+    pub const EM_MLP: Source = Source::Em { mlp: true, per_user: true };
 
     /// All of them.
     pub const ALL: [Source; 10] = [
         Source::Known,
-        Source::em(EmRelevance::Linear, false),
+        Source::EM.of_population(),
         Source::EM,
-        Source::em(EmRelevance::Mlp, false),
-        Source::em(EmRelevance::Mlp, true),
+        Source::EM_MLP.of_population(),
+        Source::EM_MLP,
         Source::Swap,
         Source::Harvesting,
         Source::Cpbm,
@@ -57,15 +51,10 @@ impl Source {
         Source::Dla,
     ];
 
-    /// Regression-EM.
-    pub const fn em(relevance: EmRelevance, per_user: bool) -> Source {
-        Source::Em { relevance, per_user }
-    }
-
     /// The one of the population only, where there is such a form; the same otherwise.
-    pub fn of_population(self) -> Source {
+    pub const fn of_population(self) -> Source {
         match self {
-            Source::Em { relevance, .. } => Source::em(relevance, false),
+            Source::Em { mlp, .. } => Source::Em { mlp, per_user: false },
             other => other,
         }
     }
@@ -80,10 +69,10 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Source::Known => "known",
-            Source::Em { relevance: EmRelevance::Linear, per_user: true } => "em",
-            Source::Em { relevance: EmRelevance::Linear, per_user: false } => "em-standard",
-            Source::Em { relevance: EmRelevance::Mlp, per_user: true } => "em-mlp",
-            Source::Em { relevance: EmRelevance::Mlp, per_user: false } => "em-mlp-standard",
+            Source::Em { mlp: false, per_user: true } => "em",
+            Source::Em { mlp: false, per_user: false } => "em-standard",
+            Source::Em { mlp: true, per_user: true } => "em-mlp",
+            Source::Em { mlp: true, per_user: false } => "em-mlp-standard",
             Source::Swap => "swap",
             Source::Harvesting => "harvesting",
             Source::Cpbm => "cpbm",

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Outcome, Run, Settings, Source, WorldId};
 use crate::files::table::FileType;
-use crate::files::{Limit, check_seal, is_temporary, read_text, seal, with_blank_seal, write_file, zstd_encoder};
+use crate::files::{
+    Limit, check_seal, is_temporary, read_text, remove_leftovers, seal, with_blank_seal, write_file, zstd_encoder,
+};
 use crate::propensity::{Propensities, PropensityError};
 use crate::{Error, Result};
 
@@ -80,7 +82,7 @@ impl Store {
             settings.questions.sort();
             settings.questions.dedup();
         }
-        remove_leftovers(folder)?;
+        remove_all_leftovers(folder);
         write_file(&file, settings.to_toml()?.as_bytes())?;
         make_folder(&folder.join(RUNS))?;
         Ok(Store { folder: folder.to_path_buf(), _lock: Some(lock) })
@@ -212,19 +214,12 @@ fn lock(folder: &Path) -> Result<File> {
     }
 }
 
-/// Removes the unfinished files of a run that was killed.
-fn remove_leftovers(folder: &Path) -> Result<()> {
-    let failed = |e| Error::io(folder, e);
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let path = entry.path();
-        if entry.file_type().map_err(failed)?.is_dir() {
-            remove_leftovers(&path)?;
-        } else if is_temporary(&path) {
-            std::fs::remove_file(&path).map_err(failed)?;
-        }
-    }
-    Ok(())
+/// Removes the unfinished files of a run that was killed, wherever in the folder they are.
+fn remove_all_leftovers(folder: &Path) {
+    remove_leftovers(folder);
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let folders = entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    folders.for_each(|entry| remove_all_leftovers(&entry.path()));
 }
 
 fn make_folder(folder: &Path) -> Result<()> {

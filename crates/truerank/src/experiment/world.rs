@@ -1,11 +1,11 @@
 //! A log to learn from and what is known about it: from data and settings to counts, shown lists and the truth.
 
-use super::{Method, Outcome, production_ranker};
+use super::{Method, Outcome};
 use crate::counts::{CountOptions, Counts, count_log};
 use crate::data::Splits;
 use crate::progress::Progress;
 use crate::propensity::Propensities;
-use crate::ranker::{self, Ranker};
+use crate::ranker::{self, Production, Ranker, production_ranker};
 use crate::simulate::{ShownLists, Simulation, Simulator};
 use crate::{Error, Result};
 
@@ -23,9 +23,10 @@ pub struct WorldOptions {
 }
 
 impl Default for WorldOptions {
-    /// The paper's: lists of 10, 1 % of the labels, grades to 4.
+    /// The paper's.
     fn default() -> Self {
-        WorldOptions { length: 10, production_share: 0.01, max_grade: 4, patterns: true }
+        let Production { length, production_share } = Production::default();
+        WorldOptions { length, production_share, max_grade: Simulation::default().max_grade, patterns: true }
     }
 }
 
@@ -107,7 +108,7 @@ impl<'a> World<'a> {
     pub(super) fn intervened(&self, change: impl FnOnce(Simulation) -> Simulation) -> Result<Counts> {
         let truth = self.require_truth("a log with interventions")?;
         let (_, lists) = self.production.as_ref().ok_or_else(|| Error::parameter("nobody knows the shown lists"))?;
-        let other = truth.simulation.clone().world_seed(truth.seed).seed(truth.seed.wrapping_add(SECOND_LOG));
+        let other = truth.simulation.clone().world_seed(Some(truth.seed)).seed(truth.seed.wrapping_add(SECOND_LOG));
         let simulation = change(other);
         let simulator = simulation.prepare(&self.data.train, std::slice::from_ref(lists))?;
         count(&simulator, false)

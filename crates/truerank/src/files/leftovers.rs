@@ -20,7 +20,7 @@ pub fn is_temporary(path: &Path) -> bool {
 static SEEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Removes from `folder` what killed runs left. Where that fails nothing is lost but room.
-pub(super) fn remove_leftovers(folder: &Path) {
+pub(crate) fn remove_leftovers(folder: &Path) {
     let Ok(folder) = folder.canonicalize() else { return };
     if !SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.clone()) {
         return;

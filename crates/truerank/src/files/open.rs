@@ -28,17 +28,22 @@ pub enum FileFormat {
     Text,
 }
 
+/// How a file's name ends, whatever its compression, in small letters: `csv` of `clicks.CSV.gz`.
+pub(crate) fn ending(path: &Path) -> String {
+    let name = path.file_name().map(|n| n.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let name = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    name.rsplit('.').next().unwrap_or_default().to_string()
+}
+
 impl FileFormat {
     /// The form that `path`'s ending names: `clicks.csv.gz` is CSV.
     pub fn of(path: &Path) -> Self {
-        let name = path.file_name().map(|n| n.to_string_lossy().to_lowercase()).unwrap_or_default();
-        let name = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
-        match name.rsplit('.').next() {
-            Some("parquet" | "pq") => FileFormat::Parquet,
-            Some("csv") => FileFormat::Csv,
-            Some("tsv") => FileFormat::Tsv,
-            Some("json") => FileFormat::Json,
-            Some("jsonl" | "ndjson") => FileFormat::JsonLines,
+        match ending(path).as_str() {
+            "parquet" | "pq" => FileFormat::Parquet,
+            "csv" => FileFormat::Csv,
+            "tsv" => FileFormat::Tsv,
+            "json" => FileFormat::Json,
+            "jsonl" | "ndjson" => FileFormat::JsonLines,
             _ => FileFormat::Text,
         }
     }

@@ -5,6 +5,36 @@ use std::path::{Path, PathBuf};
 use super::{Spool, TemporaryFolder};
 use crate::Result;
 use crate::memory::Memory;
+use crate::options::{option_value, options};
+
+option_value!(Memory: Kind::TextOrNumber);
+
+options! {
+    /// How much memory work may take, and where the rest goes.
+    pub struct RoomOptions {
+        /// Memory to hold, such as 512MiB or 2GB; the rest goes to disk, and results do not depend on it. The program and its
+        /// buffers come on top: about 128MiB, and 4MiB per thread.
+        memory: Option<Memory> = None, value("SIZE"), usual("half of what is free");
+        /// Folder on the disk that takes what does not fit into memory.
+        temporary: Option<PathBuf> = None, value("FOLDER"), usual("that of the output, else the system's");
+    }
+}
+
+impl RoomOptions {
+    /// Room to work in; what does not fit goes beside the output, where there is one and nothing else is said.
+    pub fn room(&self, output: Option<&Path>) -> Room {
+        let room = Room::new(self.memory.unwrap_or_else(Memory::half_of_free));
+        match self.temporary.as_deref().or(output.map(parent)) {
+            Some(folder) => room.temporary(folder),
+            None => room,
+        }
+    }
+}
+
+/// The folder that a file or folder is in.
+fn parent(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
 
 /// Room to work in: memory, and a folder for temporary files without a name.
 #[derive(Debug, Clone, PartialEq, Eq)]

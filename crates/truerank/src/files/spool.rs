@@ -61,12 +61,12 @@ impl Spool {
 fn failed(folder: &Path, cause: std::io::Error) -> Error {
     let finding = match cause.kind() {
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-            "the disk is full of what does not fit into memory; raise --memory, or name a folder on \
-             another disk with --temporary"
+            "the disk is full of what does not fit into memory; raise `memory`, or name a folder on \
+             another disk with `temporary`"
                 .to_string()
         }
         std::io::ErrorKind::NotFound => "no such folder for temporary files; create it first".to_string(),
-        _ => format!("temporary files cannot be kept here ({cause}); name another folder with --temporary"),
+        _ => format!("temporary files cannot be kept here ({cause}); name another folder with `temporary`"),
     };
     Error::input(folder, finding)
 }
@@ -125,6 +125,6 @@ mod tests {
         let message = Spool::create(&missing).unwrap_err().to_string();
         assert_eq!(message, format!("{}: no such folder for temporary files; create it first", missing.display()));
         let spool = Spool::create(folder.path()).unwrap();
-        assert!(spool.read(0, &mut [0]).unwrap_err().to_string().contains("name another folder with --temporary"));
+        assert!(spool.read(0, &mut [0]).unwrap_err().to_string().contains("name another folder with `temporary`"));
     }
 }

@@ -1,15 +1,14 @@
 //! Which ranker is trained: every form is tried on queries that training does not see, and the best is trained on all.
 
-use super::{Fit, FitData, FitLog, RankerForm, Training, TriedForm};
+use super::ranker::usual;
+use super::{Fit, FitData, Training, TriedForm};
 use crate::Result;
-use crate::counts::Counts;
-use crate::data::Dataset;
+use crate::data::{Dataset, Join};
 use crate::evaluate::{ClickMeasure, Counterfactual, Evaluator, Measure};
 use crate::progress::{Progress, Quiet};
-use crate::propensity::Propensities;
 use crate::random::fraction;
-use crate::ranker::{Ranker, TrainingLists, Validation};
-use crate::relevance::{Estimator, Relevance};
+use crate::ranker::{ModelForm, Ranker, TrainingLists, Validation};
+use crate::relevance::{Estimator, KnownLog, Relevance, Weight};
 
 /// Below so many training queries, each takes part in choosing: one part of them is too few to tell forms apart.
 const FEW_QUERIES: usize = 1000;
@@ -94,16 +93,16 @@ struct Trial {
 impl Fit {
     pub(super) fn train(
         &self,
-        log: &FitLog,
-        propensities: &Propensities,
+        log: &KnownLog<'_>,
         relevance: &Relevance,
         data: &FitData,
         progress: &dyn Progress,
     ) -> Result<Training> {
         let documents = &data.documents;
+        let (lists, unmatched) = TrainingLists::from_joined(documents, relevance, log.log.join()?)?;
         let (folds, validated_by) = match &data.validation {
-            Some(graded) => self.by_grades(relevance, documents, graded)?,
-            None => self.by_clicks(&log.train, propensities, relevance, documents)?,
+            Some(graded) => self.by_grades(&lists, graded),
+            None => self.by_clicks(log, relevance, documents)?,
         };
         let forms = self.forms(documents);
         progress.begin("choosing the form of the ranker", (forms.len() * folds.len()) as u64);
@@ -115,49 +114,41 @@ impl Fit {
             forms.into_iter().zip(&trials).map(|(form, trial)| best(form, &trial.course)).collect();
         let chosen = choose(&tried, &trials);
         let steps = (!trials[chosen].course.is_empty()).then_some(tried[chosen].steps);
-        let (lists, unmatched) = TrainingLists::from_relevance(documents, relevance)?;
         let ranker = self.fit_ranker(&tried[chosen].form, documents, &lists, None, steps, progress)?;
         let (form, course) = (tried[chosen].form.clone(), trials.swap_remove(chosen).course);
         Ok(Training { form, ranker, unmatched, validated_by, tried, course })
     }
 
     /// The forms to try, simple ones first. A layer norm over a single feature leaves nothing.
-    fn forms(&self, documents: &Dataset) -> Vec<RankerForm> {
+    fn forms(&self, documents: &Dataset) -> Vec<ModelForm> {
         match &self.model {
             Some(model) => vec![model.clone()],
-            None if documents.feature_count() < 2 => vec![RankerForm::LinearRaw],
-            None => RankerForm::usual(),
+            None if documents.feature_count() < 2 => vec![ModelForm::LinearRaw],
+            None => usual(),
         }
     }
 
     /// Graded queries beside those of the log choose.
-    fn by_grades<'a>(
-        &self,
-        relevance: &Relevance,
-        documents: &Dataset,
-        graded: &'a Dataset,
-    ) -> Result<(Vec<Fold<'a>>, String)> {
-        let (lists, _) = TrainingLists::from_relevance(documents, relevance)?;
+    fn by_grades<'a>(&self, lists: &TrainingLists, graded: &'a Dataset) -> (Vec<Fold<'a>>, String) {
         let judge = Judge::Grades { graded, max_grade: self.max_grade };
-        Ok((vec![Fold { lists, judge }], format!("{BY_GRADES} of graded queries")))
+        (vec![Fold { lists: lists.clone(), judge }], format!("{BY_GRADES} of graded queries"))
     }
 
     /// Queries of the log choose, by their debiased clicks; the ranker learns from the others meanwhile.
     fn by_clicks(
         &self,
-        counts: &Counts,
-        propensities: &Propensities,
+        log: &KnownLog<'_>,
         relevance: &Relevance,
         documents: &Dataset,
     ) -> Result<(Vec<Fold<'static>>, String)> {
-        let (parts, used) = if counts.queries.len() < FEW_QUERIES { (FOLDS, FOLDS) } else { (PARTS, 1) };
-        let part_of: Vec<usize> = (0..counts.queries.len() as u64)
-            .map(|query| (fraction(self.seed, query, PART) * parts as f64) as usize)
-            .collect();
+        let queries = log.counts().queries().len();
+        let (parts, used) = if queries < FEW_QUERIES { (FOLDS, FOLDS) } else { (PARTS, 1) };
+        let part_of: Vec<usize> =
+            (0..queries as u64).map(|query| (fraction(self.seed, query, PART) * parts as f64) as usize).collect();
         let mut folds = Vec::new();
         for part in 0..used {
             let choosing: Vec<bool> = part_of.iter().map(|&of| of == part).collect();
-            folds.extend(self.fold(counts, &choosing, propensities, relevance, documents)?);
+            folds.extend(fold(log, &choosing, relevance, documents)?);
         }
         let validated_by = match (folds.len(), used) {
             (0, _) => "nothing: there are too few clicks".to_string(),
@@ -167,32 +158,10 @@ impl Fit {
         Ok((folds, validated_by))
     }
 
-    /// Nothing where there are no clicks to choose by, or none left to learn from.
-    fn fold(
-        &self,
-        counts: &Counts,
-        choosing: &[bool],
-        propensities: &Propensities,
-        relevance: &Relevance,
-        documents: &Dataset,
-    ) -> Result<Option<Fold<'static>>> {
-        let learned = without(relevance, counts, choosing);
-        let chooses = counts.select_queries(choosing);
-        let candidates = of_queries(documents, &chooses);
-        let judge = Counterfactual::new(&candidates, &chooses, propensities, Estimator::UserAware, None);
-        let lists = TrainingLists::from_relevance(documents, &learned);
-        let (Ok(judge), Ok((lists, _))) = (judge, lists) else { return Ok(None) };
-        if lists.weights.iter().all(|&weight| weight == 0.0) {
-            return Ok(None);
-        }
-        let clicks = judge.measures(vec![BY_CLICKS]).resamples(0).unseen_as_last();
-        Ok(Some(Fold { lists, judge: Judge::Clicks(Box::new(ClickedQueries { candidates, clicks })) }))
-    }
-
     /// The value of a form by steps, over all folds, and where it is at its best by queries.
     fn try_form(
         &self,
-        form: &RankerForm,
+        form: &ModelForm,
         documents: &Dataset,
         folds: &[Fold<'_>],
         progress: &dyn Progress,
@@ -246,25 +215,37 @@ fn mean_course(rankers: &[Ranker], weights: &[f64]) -> Course {
 }
 
 /// The form where it is at its best.
-fn best(form: RankerForm, course: &Course) -> TriedForm {
+fn best(form: ModelForm, course: &Course) -> TriedForm {
     let none = (0, f64::NEG_INFINITY);
     let (steps, value) =
         course.iter().fold(none, |best, &(step, value)| if value > best.1 { (step, value) } else { best });
     TriedForm { form, steps, value }
 }
 
-/// The documents of the queries that `counts` have.
-fn of_queries(documents: &Dataset, counts: &Counts) -> Dataset {
-    let known = documents.queries().numbers_in(&counts.queries);
-    documents.select(&(0..documents.query_count()).filter(|&query| known[query].is_some()).collect::<Vec<_>>())
-}
-
-/// The weights of the queries that do not choose.
-fn without(relevance: &Relevance, counts: &Counts, choosing: &[bool]) -> Relevance {
-    let number = relevance.queries.numbers_in(&counts.queries);
-    let learned = |query: u32| number[query as usize].is_some_and(|query| !choosing[query as usize]);
-    let weights = relevance.weights.iter().filter(|weight| learned(weight.query)).copied().collect();
-    Relevance { weights, ..relevance.clone() }
+/// The queries for which `choosing` is true choose, and the others are learned from; nothing where there are no clicks to choose by, or
+/// none left to learn from. Weights stand in the order of the log's documents.
+fn fold(
+    log: &KnownLog<'_>,
+    choosing: &[bool],
+    relevance: &Relevance,
+    documents: &Dataset,
+) -> Result<Option<Fold<'static>>> {
+    let (join, chooses) = (log.log.join()?, |query: u32| choosing[query as usize]);
+    let judge = Counterfactual::of_queries(log, Estimator::UserAware, None, &chooses);
+    let learned = relevance.weights.iter().zip(&join.rows).filter(|(weight, _)| !chooses(weight.query));
+    let (weights, rows): (Vec<Weight>, Vec<Option<u32>>) = learned.unzip();
+    let learned = Relevance { weights, ..relevance.clone() };
+    let lists = TrainingLists::from_joined(documents, &learned, &Join { rows, queries: join.queries.clone() });
+    let (Ok(judge), Ok((lists, _))) = (judge, lists) else { return Ok(None) };
+    if lists.weights.iter().all(|&weight| weight == 0.0) {
+        return Ok(None);
+    }
+    let numbers = join.queries.iter().zip(choosing).filter(|(_, chooses)| **chooses).filter_map(|(number, _)| *number);
+    let mut queries: Vec<usize> = numbers.map(|number| number as usize).collect();
+    queries.sort_unstable();
+    let clicks = judge.within(documents, &queries).measures(vec![BY_CLICKS]).resamples(0).unseen_as_last();
+    let clicked = ClickedQueries { candidates: documents.select(&queries), clicks };
+    Ok(Some(Fold { lists, judge: Judge::Clicks(Box::new(clicked)) }))
 }
 
 #[cfg(test)]
@@ -277,7 +258,7 @@ mod tests {
         let trial = |per_query: [f64; 4]| Trial { course: Vec::new(), per_query: per_query.to_vec() };
         let chosen = |trials: &[Trial]| {
             let mean = |trial: &Trial| trial.per_query.iter().sum::<f64>() / 4.0;
-            let tried = |trial| TriedForm { form: RankerForm::LinearRaw, steps: 1, value: mean(trial) };
+            let tried = |trial| TriedForm { form: ModelForm::LinearRaw, steps: 1, value: mean(trial) };
             choose(&trials.iter().map(tried).collect::<Vec<_>>(), trials)
         };
         let simple = || trial([0.4, 0.5, 0.6, 0.7]);
@@ -299,8 +280,8 @@ mod tests {
         let course = mean_course(&rankers, &[3.0, 1.0]);
         let expected = [(1, 0.3), (2, 0.5), (3, 0.35)];
         assert!(course.iter().zip(expected).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < 1e-12), "{course:?}");
-        let tried = best(RankerForm::LinearRaw, &course);
+        let tried = best(ModelForm::LinearRaw, &course);
         assert_eq!((course.len(), tried.steps), (3, 2));
-        assert_eq!(best(RankerForm::LinearRaw, &Vec::new()).value, f64::NEG_INFINITY);
+        assert_eq!(best(ModelForm::LinearRaw, &Vec::new()).value, f64::NEG_INFINITY);
     }
 }

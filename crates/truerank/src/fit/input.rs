@@ -1,9 +1,6 @@
 //! What a fit starts from: a log in two parts, and the features of its documents.
 
-use serde::Serialize;
-
-use crate::counts::Counts;
-use crate::counts::PageSummary;
+use crate::counts::{Counts, PageSummary, SplitBy, SplitLog};
 use crate::data::{Dataset, Splits};
 use crate::{Error, Result};
 
@@ -22,61 +19,24 @@ pub struct FitLog {
     pub too_deep: u64,
 }
 
-/// How a log is cut into a part to learn from and a part to judge by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SplitBy {
-    /// Each query is in one part only.
-    Queries,
-    /// What happened before a time, and after it; queries may be in both.
-    Time,
-    /// Some result pages, whatever their query.
-    Pages,
-}
-
-impl FitLog {
-    /// The share of queries, or of the log's end, that is held out where nothing else is said.
-    pub const HELD_OUT: f64 = 0.2;
-
-    /// A log of which about `share` of the queries are held out, chosen by a hash of their text and the seed.
-    pub fn by_queries(counts: &Counts, share: f64, seed: u64) -> Result<Self> {
-        let (train, held_out) = counts.split_queries(share, seed)?;
-        Ok(FitLog::new(train, held_out, SplitBy::Queries))
-    }
-
-    /// A log of which about `share` of the result pages are held out, at random: of logs so long that only a part of their pages is
-    /// kept whole, at most half of that part.
-    ///
-    /// For logs without features: nothing is known of a document that was never shown, so clicks can be predicted only where
-    /// queries are known.
-    pub fn by_pages(counts: &Counts, share: f64, seed: u64) -> Result<Self> {
-        let (train, held_out) = counts.split_pages(share, seed)?;
-        Ok(FitLog::new(train, held_out, SplitBy::Pages))
-    }
-
-    /// A log whose parts were read apart.
-    pub fn by_time(before: Counts, after: Counts) -> Self {
-        FitLog::new(before, after, SplitBy::Time)
-    }
-
-    fn new(train: Counts, mut held_out: Counts, split: SplitBy) -> Self {
+impl From<SplitLog> for FitLog {
+    /// What is held out and lies deeper than anything that was learned from is left out.
+    fn from(log: SplitLog) -> Self {
+        let SplitLog { train, mut held_out, by, summary } = log;
         let last = train.max_position();
         let before = held_out.impression_count();
         held_out.cells.retain(|cell| cell.position <= last);
         held_out.pages = held_out.pages.map(|pages| pages.to_depth(last));
         let too_deep = before - held_out.impression_count();
-        FitLog { train, held_out, split, pages: None, too_deep }
+        FitLog { train, held_out, split: by, pages: summary.pages, too_deep }
     }
+}
 
-    /// The log with what its pages look like.
-    pub fn pages(self, pages: PageSummary) -> Self {
-        FitLog { pages: Some(pages), ..self }
-    }
-
+impl FitLog {
     pub(super) fn check(&self) -> Result<()> {
         for (part, counts) in [("training", &self.train), ("held-out", &self.held_out)] {
             if counts.click_count() == 0 {
-                let way_out = "use a longer log, or hold out another share with --held-out";
+                let way_out = "use a longer log, or another share in `held_out`";
                 return Err(Error::parameter(format!("the {part} part of the log has no clicks; {way_out}")));
             }
         }

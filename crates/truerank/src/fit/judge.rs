@@ -3,13 +3,10 @@
 use super::{Fit, FitData, FitLog, Graded, GradedPages, GradedResult, Judged, SplitBy, Training};
 use crate::Result;
 use crate::data::Dataset;
-use crate::evaluate::{ClickMeasure, ClickPrediction, Counterfactual, Evaluator, Measure};
-use crate::ids::IdIndex;
-use crate::propensity::Propensities;
-use crate::relevance::{Estimator, PredictedRelevance, Relevance, calibrate};
-
-/// Resamples of queries for intervals.
-const RESAMPLES: usize = 1000;
+use crate::evaluate::{ClickMeasure, ClickPrediction, Counterfactual, Evaluator, Measure, Resampling};
+use crate::progress::Silent;
+use crate::propensity::Joined;
+use crate::relevance::{Estimator, KnownLog, PredictedRelevance, Relevance, calibrate};
 
 /// What grades say of pages; the first decides.
 const BY_GRADES: [ClickMeasure; 3] = [ClickMeasure::Ndcg(5), ClickMeasure::Ndcg(10), ClickMeasure::Dcg(10)];
@@ -20,37 +17,69 @@ fn is_graded(data: &Dataset) -> bool {
 }
 
 impl Fit {
+    /// What held-out clicks, and grades where there are any, say of the ranker; and how well clicks are predicted.
     pub(super) fn judge(
         &self,
         log: &FitLog,
-        propensities: &Propensities,
+        train: &KnownLog<'_>,
+        relevance: &Relevance,
+        ranker: Option<(&FitData, &Training)>,
+    ) -> Result<(Option<Judged>, ClickPrediction)> {
+        let theta = train.theta(&Silent)?;
+        let held_out = KnownLog::examined(&log.held_out, train.data(), theta.clone());
+        let scores = ranker.map(|(data, training)| training.ranker.score(&data.documents)).transpose()?;
+        let judged = match (ranker, &scores) {
+            (Some((data, training)), Some(scores)) => {
+                Some(self.judge_ranker(log.split, train, &held_out, data, training, scores)?)
+            }
+            _ => None,
+        };
+        // Relevance is that of the training part where it has the same queries (a split by time or by pages), and otherwise the
+        // ranker's scores, calibrated to the training part's clicks.
+        let predicted = match (log.split, &scores) {
+            (SplitBy::Queries, Some(scores)) => calibrate(scores, train, &held_out.log, &Silent)?,
+            _ => PredictedRelevance::from(relevance),
+        };
+        let clicks = ClickPrediction::of(
+            &log.held_out,
+            theta,
+            &predicted,
+            Some(&log.train),
+            &Resampling::new().seed(self.seed),
+        )?;
+        Ok((judged, clicks))
+    }
+
+    fn judge_ranker(
+        &self,
+        split: SplitBy,
+        train: &KnownLog<'_>,
+        held_out: &KnownLog<'_>,
         data: &FitData,
         training: &Training,
+        scores: &[f32],
     ) -> Result<Judged> {
-        let documents = &data.documents;
-        let judge =
-            Counterfactual::new(documents, &log.held_out, propensities, Estimator::UserAware, None)?.seed(self.seed);
-        let scores = training.ranker.score(documents)?;
-        let (ranker, as_shown) = (judge.judge(&scores)?, judge.as_shown());
+        let judge = Counterfactual::new(held_out, Estimator::UserAware, None)?.seed(self.seed);
+        let (ranker, as_shown) = (judge.judge(scores)?, judge.as_shown());
         Ok(Judged {
             log: judge.log,
             differences: ranker.minus(&as_shown),
             ranker,
             as_shown,
-            candidates: judge.judge_candidates(&scores)?,
+            candidates: judge.judge_candidates(scores)?,
             graded: Graded {
-                pages: self.graded_pages(log, documents, &scores)?,
-                candidates: self.graded_candidates(log, data, training)?,
+                pages: self.graded_pages(&held_out.log, &data.documents, scores)?,
+                candidates: self.graded_candidates(split, &train.log, &held_out.log, data, training, scores)?,
             },
         })
     }
 
     /// Held-out pages by grades, where the log's own documents have any.
-    fn graded_pages(&self, log: &FitLog, documents: &Dataset, scores: &[f32]) -> Result<Option<GradedPages>> {
+    fn graded_pages(&self, held_out: &Joined<'_>, documents: &Dataset, scores: &[f32]) -> Result<Option<GradedPages>> {
         if !is_graded(documents) {
             return Ok(None);
         }
-        let judge = Counterfactual::of_grades(documents, &log.held_out)?.measures(BY_GRADES.to_vec()).seed(self.seed);
+        let judge = Counterfactual::of_grades(held_out)?.measures(BY_GRADES.to_vec()).seed(self.seed);
         let (ranker, as_shown) = (judge.judge(scores)?, judge.as_shown());
         let is_known = as_shown.values.iter().all(|value| value.value.is_finite());
         let differences = ranker.minus(&as_shown);
@@ -59,55 +88,41 @@ impl Fit {
 
     /// All candidates by the test part's grades, or by those of the log's documents: of held-out queries, or where these were
     /// learned from too, of all queries that only the held-out part has.
-    fn graded_candidates(&self, log: &FitLog, data: &FitData, training: &Training) -> Result<Option<GradedResult>> {
+    fn graded_candidates(
+        &self,
+        split: SplitBy,
+        train: &Joined<'_>,
+        held_out: &Joined<'_>,
+        data: &FitData,
+        training: &Training,
+        scores: &[f32],
+    ) -> Result<Option<GradedResult>> {
         if let Some(test) = &data.test {
-            return self.evaluate(test, training, "the test part").map(Some);
+            return self.evaluate(test, &training.ranker.score(test)?, "the test part").map(Some);
         }
         if !is_graded(&data.documents) {
             return Ok(None);
         }
-        let (held_out, train) = (IdIndex::new(&log.held_out.queries), IdIndex::new(&log.train.queries));
-        let unseen: Vec<usize> = (0..data.documents.query_count())
-            .filter(|&query| {
-                let name = data.documents.queries().name(query);
-                held_out.find(&name).is_some() && train.find(&name).is_none()
-            })
-            .collect();
+        let mut is_unseen = vec![false; data.documents.query_count()];
+        held_out.join()?.queries.iter().flatten().for_each(|&query| is_unseen[query as usize] = true);
+        train.join()?.queries.iter().flatten().for_each(|&query| is_unseen[query as usize] = false);
+        let unseen: Vec<usize> = (0..is_unseen.len()).filter(|&query| is_unseen[query]).collect();
         if unseen.is_empty() {
             return Ok(None);
         }
-        let what = match log.split {
+        let what = match split {
             SplitBy::Queries => "held-out queries",
             SplitBy::Time => "queries that are new in the held-out time",
             SplitBy::Pages => "queries that only the held-out pages have",
         };
-        self.evaluate(&data.documents.select(&unseen), training, what).map(Some)
+        let rows = unseen.iter().flat_map(|&query| data.documents.rows_of(query));
+        let scores: Vec<f32> = rows.map(|row| scores[row]).collect();
+        self.evaluate(&data.documents.select(&unseen), &scores, what).map(Some)
     }
 
-    fn evaluate(&self, data: &Dataset, training: &Training, what: &str) -> Result<GradedResult> {
-        let evaluator = Evaluator::new(Measure::paper()).max_grade(self.max_grade);
-        let evaluation = evaluator.evaluate(data, &training.ranker.score(data)?)?;
+    fn evaluate(&self, data: &Dataset, scores: &[f32], what: &str) -> Result<GradedResult> {
+        let evaluation = Evaluator::new(Measure::paper()).max_grade(self.max_grade).evaluate(data, scores)?;
         let means = evaluation.measures.iter().filter_map(|&measure| Some((measure, evaluation.mean(measure)?)));
         Ok(GradedResult { what: what.into(), queries: data.query_count(), means: means.collect() })
-    }
-
-    /// How well θ and relevance predict the held-out clicks. Relevance is that of the training part where it has the same
-    /// queries (a split by time or by pages), and otherwise the ranker's scores, calibrated to the training part's clicks.
-    pub(super) fn predict_clicks(
-        &self,
-        log: &FitLog,
-        propensities: &Propensities,
-        relevance: &Relevance,
-        data: Option<&FitData>,
-        training: Option<&Training>,
-    ) -> Result<ClickPrediction> {
-        let predicted = match (log.split, data, training) {
-            (SplitBy::Queries, Some(data), Some(training)) => {
-                let scores = training.ranker.score(&data.documents)?;
-                calibrate(&scores, &data.documents, &log.train, propensities, &log.held_out)?
-            }
-            _ => PredictedRelevance::from(relevance),
-        };
-        ClickPrediction::of(&log.held_out, propensities, &predicted, Some(&log.train), RESAMPLES, self.seed)
     }
 }

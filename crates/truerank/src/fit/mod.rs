@@ -11,121 +11,78 @@ mod judge;
 mod outcome;
 mod page;
 mod ranker;
+#[cfg(test)]
+mod tests;
 
+pub use crate::counts::SplitBy;
 pub use folder::FitFolder;
-pub use input::{FitData, FitLog, SplitBy};
+pub use input::{FitData, FitLog};
 pub use outcome::{FitOutcome, Graded, GradedPages, GradedResult, Judged, PartSizes, Training, TriedForm};
-pub use ranker::RankerForm;
 
-use crate::counts::Counts;
+use std::sync::OnceLock;
+
 use crate::data::Dataset;
 use crate::doctor::{Diagnosis, Doctor, Severity};
 use crate::evaluate::leakage;
+use crate::options::{Options, options};
 use crate::progress::Progress;
 use crate::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
-use crate::relevance::{Estimation, EstimationChoice, Exposures, RelevancePredictor};
+use crate::ranker::ModelForm;
+use crate::relevance::{EstimationChoice, KnownLog, RelevancePredictor};
 use crate::{Error, Result};
 
-/// The way from a log to a ranker.
-#[derive(Debug, Clone)]
-pub struct Fit {
-    propensities: Option<Propensities>,
-    em: Option<RegressionEm>,
-    form: Option<RelevanceForm>,
-    weights: EstimationChoice,
-    model: Option<RankerForm>,
-    steps: Option<usize>,
-    standardise: bool,
-    doctor: Doctor,
-    max_grade: u8,
-    seed: u64,
-}
-
-impl Default for Fit {
-    fn default() -> Self {
-        Self::new()
+options! {
+    /// The way from a log to a ranker.
+    pub struct Fit {
+        /// How the held-out part is chosen: query (some queries), page (some result pages), or time (what happened last).
+        split: Option<SplitBy> = None, usual("query with features, else page"), value("BY"), heading("Judging");
+        /// The share of queries, of pages, or of the log's end, that is held out.
+        held_out: f64 = 0.2, between(0.0, 1.0), value("SHARE"), heading("Judging");
+        /// What gives relevance while examination is estimated: linear, mlp, mlp:SIZE,… or table.
+        relevance: Option<RelevanceForm> = None, usual("linear with features, else table"), value("FORM"),
+            heading("Examination");
+        /// The kind of ranker: linear-raw, linear, mlp or mlp:SIZE,SIZE,….
+        model: Option<ModelForm> = None, usual("the best of the first three on held-out training queries"), heading("Ranker");
+        /// Training steps at most; how many are best is found out.
+        steps: Option<usize> = None, usual("1000, or 200 for linear"), heading("Ranker");
+        /// Bring a network's features to one scale first.
+        standardise: bool = true, alias("standardize"), heading("Ranker");
+        /// Seed of everything that has chance in it.
+        seed: u64 = 1;
+    }
+    flatten {
+        /// What turns clicks into relevance.
+        weights: EstimationChoice
+    }
+    beside {
+        /// Examination probabilities that are known; without, they are estimated.
+        propensities: Option<Propensities> = None,
+        /// How examination is estimated. By default by personalized Regression-EM as suits the number of users.
+        examination: Option<RegressionEm> = None,
+        /// How the log is examined before; its seed is its own.
+        doctor: Doctor = Doctor::new(),
+        /// The largest grade of the scale, where there are grades.
+        max_grade: u8 = 4
     }
 }
 
 impl Fit {
-    /// The seed where no other is given.
-    pub const SEED: u64 = 1;
+    /// How the held-out part is chosen, for a log with or without features.
+    pub fn split_for(&self, has_features: bool) -> SplitBy {
+        self.split.unwrap_or(if has_features { SplitBy::Queries } else { SplitBy::Pages })
+    }
 
-    /// All defaults.
-    pub fn new() -> Self {
-        Fit {
-            propensities: None,
-            em: None,
-            form: None,
-            weights: EstimationChoice::default(),
-            model: None,
-            steps: None,
-            standardise: true,
-            doctor: Doctor::new(),
-            max_grade: 4,
-            seed: Fit::SEED,
+    /// What can be said before anything is read.
+    pub fn check(&self, has_features: bool) -> Result<()> {
+        self.check_ranges()?;
+        if self.propensities.is_some() && self.relevance.is_some() {
+            let finding = "is for the estimation of examination, but `propensities` are given";
+            return Err(Error::option("relevance", finding));
         }
-    }
-
-    /// Examination probabilities that are known. Default: none, they are estimated.
-    pub fn propensities(mut self, propensities: Propensities) -> Self {
-        self.propensities = Some(propensities);
-        self
-    }
-
-    /// How examination is estimated. Default: personalized Regression-EM as suits the number of users, with
-    /// [`relevance_form`](Fit::relevance_form).
-    pub fn examination(mut self, em: RegressionEm) -> Self {
-        self.em = Some(em);
-        self
-    }
-
-    /// What gives relevance while examination is estimated. Default: linear with features, a table without.
-    pub fn relevance_form(mut self, form: RelevanceForm) -> Self {
-        self.form = Some(form);
-        self
-    }
-
-    /// What turns clicks into relevance. Default: as [`EstimationChoice`] says.
-    pub fn weights(mut self, weights: EstimationChoice) -> Self {
-        self.weights = weights;
-        self
-    }
-
-    /// The form of the ranker. Default: the best of [`RankerForm::usual`] on training queries that are held out meanwhile.
-    pub fn model(mut self, model: RankerForm) -> Self {
-        self.model = Some(model);
-        self
-    }
-
-    /// Training steps at most; how many are best is chosen with the form. Default: 1000, or 200 for a linear ranker.
-    pub fn steps(mut self, steps: usize) -> Self {
-        self.steps = Some(steps);
-        self
-    }
-
-    /// Whether a network's features are brought to one scale first. Default: true.
-    pub fn standardise(mut self, standardise: bool) -> Self {
-        self.standardise = standardise;
-        self
-    }
-
-    /// How the log is examined before. Default: as [`Doctor::new`].
-    pub fn doctor(mut self, doctor: Doctor) -> Self {
-        self.doctor = doctor;
-        self
-    }
-
-    /// The largest grade of the scale, where there are grades. Default: 4.
-    pub fn max_grade(mut self, max_grade: u8) -> Self {
-        self.max_grade = max_grade;
-        self
-    }
-
-    /// The seed of everything that has chance in it, beside what [`doctor`](Fit::doctor) sets. Default: 1.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
+        if let Some(model) = self.model.as_ref().filter(|model| !model.kind().learns_from_weights) {
+            return Err(Error::option("model", format!("is {model}, which does not learn from clicks")));
+        }
+        self.weights.check(has_features)
     }
 
     /// Goes all the way; a [`FitFolder`] keeps what comes out.
@@ -134,27 +91,19 @@ impl Fit {
     pub fn run(&self, log: &FitLog, data: Option<&FitData>, progress: &dyn Progress) -> Result<FitOutcome> {
         self.check(data.is_some())?;
         log.check()?;
-        let documents = data.map(|data| &data.documents);
-        let find = || self.find_propensities(&log.train, documents, progress);
-        let (diagnosis, found) = self.doctor.examine_by(&log.train, log.pages.as_ref(), documents, &find, progress)?;
+        let train = self.known(log, data.map(|data| &data.documents));
+        let diagnosis = self.doctor.examine_known(&train, log.pages.as_ref(), progress)?;
         require_fit(&diagnosis)?;
-        let propensities = found.map_or_else(find, Ok)?;
-        let estimation = self.estimation(&log.train, &propensities, documents, progress)?;
+        let predictor = RelevancePredictor::new().seed(self.seed);
+        let estimation = self.weights.estimation(&train, &predictor, progress)?;
         let (relevance, weights) = {
-            let exposures = Exposures::new(&log.train, &propensities)?;
-            let weighing = estimation.weigh(&exposures)?;
+            let weighing = estimation.weigh(train.exposures(progress)?)?;
             (weighing.relevance()?, weighing.diagnostics()?)
         };
-        let training = match data {
-            Some(data) => Some(self.train(log, &propensities, &relevance, data, progress)?),
-            None => None,
-        };
+        let training = data.map(|data| self.train(&train, &relevance, data, progress)).transpose()?;
         progress.begin("judging", 1);
-        let judged = match (data, &training) {
-            (Some(data), Some(training)) => Some(self.judge(log, &propensities, data, training)?),
-            _ => None,
-        };
-        let clicks = self.predict_clicks(log, &propensities, &relevance, data, training.as_ref())?;
+        let (judged, clicks) = self.judge(log, &train, &relevance, data.zip(training.as_ref()))?;
+        let propensities = train.into_propensities().unwrap_or_default();
         Ok(FitOutcome {
             split: log.split,
             sizes: PartSizes::of(log),
@@ -166,46 +115,25 @@ impl Fit {
             training,
             judged,
             clicks,
+            page: OnceLock::new(),
         })
     }
 
-    /// What can be said before anything is estimated.
-    fn check(&self, has_features: bool) -> Result<()> {
-        self.weights.check(has_features)
-    }
-
-    fn find_propensities(
-        &self,
-        counts: &Counts,
-        data: Option<&Dataset>,
-        progress: &dyn Progress,
-    ) -> Result<Propensities> {
-        if let Some(known) = &self.propensities {
-            return Ok(known.clone());
+    /// The part to learn from, with examination that is known or to be estimated.
+    fn known<'a>(&'a self, log: &'a FitLog, data: Option<&'a Dataset>) -> KnownLog<'a> {
+        match &self.propensities {
+            Some(propensities) => KnownLog::examined(&log.train, data, propensities),
+            None => KnownLog::estimated(&log.train, data, self.regression_em(log.train.users.len(), data.is_some())),
         }
-        Ok(self.regression_em(counts.users.len(), data.is_some()).estimate(counts, data, progress)?.propensities)
     }
 
     fn regression_em(&self, users: usize, has_features: bool) -> RegressionEm {
-        if let Some(em) = &self.em {
+        if let Some(em) = &self.examination {
             return em.clone();
         }
         let usual = if has_features { RelevanceForm::Linear } else { RelevanceForm::Table };
-        let form = self.form.clone().unwrap_or(usual);
+        let form = self.relevance.clone().unwrap_or(usual);
         RegressionEm::new().users(EmUsers::suited_to(users)).relevance(form).seed(self.seed)
-    }
-
-    fn estimation(
-        &self,
-        counts: &Counts,
-        propensities: &Propensities,
-        data: Option<&Dataset>,
-        progress: &dyn Progress,
-    ) -> Result<Estimation> {
-        self.weights.estimation(data.is_some(), || {
-            let data = data.ok_or_else(|| Error::parameter("a model's prior needs features, but there are none"))?;
-            RelevancePredictor::new().seed(self.seed).predict(counts, propensities, data, progress)
-        })
     }
 }
 

@@ -1,16 +1,19 @@
 //! What came out of a fit.
 
+use std::sync::OnceLock;
+
 use serde_json::{Value, json};
 
-use super::{FitLog, RankerForm, SplitBy};
+use super::{FitLog, SplitBy};
 use crate::counts::Counts;
 use crate::doctor::Diagnosis;
 use crate::evaluate::{
     ClickLikelihood, ClickMeasure, ClickPrediction, JudgedLog, Judgement, Measure, PairedDifference,
 };
 use crate::propensity::Propensities;
-use crate::ranker::{Ranker, Unmatched};
+use crate::ranker::{ModelForm, Ranker, Unmatched};
 use crate::relevance::{Diagnostics, Relevance};
+use crate::report::Report;
 
 /// All that was learned, and how good it is.
 #[derive(Debug, Clone)]
@@ -35,6 +38,7 @@ pub struct FitOutcome {
     pub judged: Option<Judged>,
     /// How well held-out clicks are predicted.
     pub clicks: ClickPrediction,
+    pub(super) page: OnceLock<Report>,
 }
 
 /// Sizes of the two parts of a log.
@@ -52,7 +56,7 @@ pub struct PartSizes {
 #[derive(Debug, Clone)]
 pub struct Training {
     /// Its form.
-    pub form: RankerForm,
+    pub form: ModelForm,
     /// The ranker.
     pub ranker: Ranker,
     /// Weights that found no document in the data.
@@ -69,7 +73,7 @@ pub struct Training {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TriedForm {
     /// The form.
-    pub form: RankerForm,
+    pub form: ModelForm,
     /// After so many steps.
     pub steps: usize,
     /// Its value there; [`Training::validated_by`] says of what. Minus infinity where nothing chose.

@@ -21,13 +21,17 @@ const SIGNIFICANCE: f64 = 0.05;
 impl FitOutcome {
     /// What to know at once: the results, and what is wrong with the log.
     pub fn summary(&self) -> Report {
-        let mut report = self.report();
-        report.sections.retain(|section| SUMMARY.contains(&section.id.as_str()));
-        report
+        let Report { title, lead, facts, sections } = self.report();
+        let sections = sections.iter().filter(|section| SUMMARY.contains(&section.id.as_str())).cloned().collect();
+        Report { title: title.clone(), lead: lead.clone(), facts: facts.clone(), sections }
     }
 
-    /// One page on everything.
-    pub fn report(&self) -> Report {
+    /// One page on everything, made when it is first asked for.
+    pub fn report(&self) -> &Report {
+        self.page.get_or_init(|| self.make_report())
+    }
+
+    fn make_report(&self) -> Report {
         let diagnosis = self.diagnosis.report("");
         let mut sections = vec![self.results(), self.predictions(), self.examination(), self.relevance()];
         sections.extend(self.training.as_ref().map(training));

@@ -5,7 +5,6 @@ use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::options::OnBadRow;
 use crate::error::Place;
 use crate::files::AtomicFile;
 use crate::{Error, Result};
@@ -115,11 +114,9 @@ pub(crate) struct BadRowsWriter {
 }
 
 impl BadRowsWriter {
-    pub fn create(on_bad_row: &OnBadRow) -> Result<Self> {
-        let file = match on_bad_row {
-            OnBadRow::Quarantine(path) => Some((path.clone(), AtomicFile::create(path)?)),
-            OnBadRow::Error | OnBadRow::Skip => None,
-        };
+    /// Keeps rows in this file, if there is one.
+    pub fn create(file: Option<&Path>) -> Result<Self> {
+        let file = file.map(|path| Ok((path.to_path_buf(), AtomicFile::create(path)?))).transpose()?;
         Ok(BadRowsWriter { counts: BTreeMap::new(), first: Vec::new(), file })
     }
 
@@ -193,7 +190,7 @@ mod tests {
     fn bad_rows_are_counted_shown_and_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("bad.txt");
-        let mut writer = BadRowsWriter::create(&OnBadRow::Quarantine(path.clone())).unwrap();
+        let mut writer = BadRowsWriter::create(Some(&path)).unwrap();
         for line in 1..=7 {
             let fault = Fault::new(if line % 2 == 0 { BadKind::Click } else { BadKind::Position }, "is bad");
             writer

@@ -112,7 +112,7 @@ impl ClickWhen {
 
     #[cold]
     fn not_comparable(&self, value: &Value<'_>) -> Fault {
-        let finding = format!("{} is {}, but --click-when {self} needs a number", shown(&self.column), value.shown());
+        let finding = format!("{} is {}, but {self} needs a number", shown(&self.column), value.shown());
         Fault::new(BadKind::Click, finding)
     }
 }
@@ -166,7 +166,7 @@ impl FromStr for ClickWhen {
     fn from_str(text: &str) -> Result<Self> {
         let refuse = |why: &str| {
             let forms = "'dwell_time>0', 'action=click|purchase' or 'dwell_time present'";
-            Error::parameter(format!("--click-when is '{}', but {why}; it looks like {forms}", shown(text)))
+            Error::parameter(format!("'{}' is no condition: {why}; one looks like {forms}", shown(text)))
         };
         let text = text.trim();
         let at = text.find(['<', '>', '=', '!']).unwrap_or(text.len());
@@ -232,7 +232,7 @@ mod tests {
             ("a=b||c", "a value is empty"),
         ] {
             let error = text.parse::<ClickWhen>().unwrap_err().to_string();
-            assert!(error.starts_with("--click-when is '") && error.contains(why), "{error}");
+            assert!(error.starts_with('\'') && error.contains(why), "{error}");
         }
     }
 
@@ -259,7 +259,7 @@ mod tests {
         assert!(holds("d present", "0") && holds("d", "x"));
         assert!(when("d=true").holds(&Value::Bool(true)).unwrap() && when("d>0").holds(&Value::Bool(true)).unwrap());
         let fault = when("d>0").holds(&Value::Text("long".into())).unwrap_err();
-        assert_eq!(fault.finding, "d is long, but --click-when d>0 needs a number");
+        assert_eq!(fault.finding, "d is long, but d>0 needs a number");
         assert!([Value::List(Vec::new()), Value::Float(f64::INFINITY)].iter().all(|v| when("d>0").holds(v).is_err()));
     }
 }

@@ -1,5 +1,6 @@
 //! Which column of a log holds what, as a caller says it.
 
+use crate::options::{Kind, OptionValue};
 use crate::{Error, Result};
 
 /// What the columns of a log hold; the first six in the order in which logs are written.
@@ -54,6 +55,33 @@ impl Field {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Columns {
     names: [Option<String>; 7],
+}
+
+impl OptionValue for Columns {
+    type Given = Columns;
+
+    fn given(value: Columns) -> Self {
+        value
+    }
+
+    fn kind() -> Kind {
+        Kind::Mapping
+    }
+
+    fn is_list() -> bool {
+        true
+    }
+
+    fn from_texts(texts: &[String]) -> Result<Self, String> {
+        let mut columns = Columns::default();
+        texts.iter().try_for_each(|text| columns.map_text(text)).map_err(|error| format!(": {error}"))?;
+        Ok(columns)
+    }
+
+    fn to_texts(&self) -> Vec<String> {
+        let name = |field: Field| self.said(field).map(|name| format!("{}={name}", field.name()));
+        Field::ALL.into_iter().filter_map(name).collect()
+    }
 }
 
 impl Columns {
@@ -124,8 +152,7 @@ fn parts(name: &str) -> Vec<&str> {
 
 /// Field and name of `FIELD=NAME`.
 pub fn split_mapping(text: &str) -> Result<(&str, &str)> {
-    text.split_once('=')
-        .ok_or_else(|| Error::parameter(format!("--column is '{text}', but should look like user=client_id")))
+    text.split_once('=').ok_or_else(|| Error::parameter(format!("'{text}' should look like user=client_id")))
 }
 
 #[cfg(test)]

@@ -1,35 +1,42 @@
-//! Turns what was given as a log into files: names and tables as they are, patterns and folders expanded and sorted.
+//! Turns what was given as a log into its parts: files and tables as they are, patterns and folders expanded and sorted.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::files::is_temporary;
-use crate::log::{LogFormat, ReadOptions};
+use crate::log::{LogFormat, LogPart};
 use crate::{Error, Result};
 
 /// Standard input, where a file is expected.
 pub(crate) const STDIN: &str = "-";
 
-/// The files that `paths` stand for, in their order; each pattern and folder sorted by name.
-pub(crate) fn expand(paths: &[PathBuf], options: &ReadOptions) -> Result<Vec<PathBuf>> {
-    if paths.is_empty() {
+/// The files and tables that `parts` stand for, in their order; each pattern and folder sorted by name. Folders hold files
+/// of the form `format`, where one is given.
+pub(crate) fn expand(parts: &[LogPart], format: Option<LogFormat>) -> Result<Vec<LogPart>> {
+    if parts.is_empty() {
         return Err(Error::parameter("no log is given, but at least one file is needed"));
     }
-    let mut files = Vec::new();
-    for path in paths {
-        if path.as_os_str() == STDIN || options.table_at(path).is_some() {
-            files.push(path.clone());
-        } else if path.is_dir() {
-            files.extend(files_in(path, options.format)?);
-        } else if !path.exists() && is_pattern(path) {
-            files.extend(matches(path)?);
-        } else {
-            files.push(path.clone());
+    let mut found = Vec::new();
+    for part in parts {
+        match part {
+            LogPart::Path(path) if !part.is_stdin() => {
+                found.extend(files(path, format)?.into_iter().map(LogPart::Path))
+            }
+            _ => found.push(part.clone()),
         }
     }
-    if files.iter().filter(|path| path.as_os_str() == STDIN).count() > 1 {
-        return Err(Error::parameter("standard input (-) is given twice, but can be read once"));
+    match found.iter().filter(|part| part.is_stdin()).count() {
+        0 | 1 => Ok(found),
+        _ => Err(Error::parameter("standard input (-) is given twice, but can be read once")),
     }
-    Ok(files)
+}
+
+/// The files that a path stands for.
+fn files(path: &Path, format: Option<LogFormat>) -> Result<Vec<PathBuf>> {
+    match () {
+        () if path.is_dir() => files_in(path, format),
+        () if !path.exists() && is_pattern(path) => matches(path),
+        () => Ok(vec![path.to_path_buf()]),
+    }
 }
 
 /// The log files directly in a folder. Names that start with a dot or, as Spark's `_SUCCESS`, with `_` are left out.
@@ -38,7 +45,8 @@ fn files_in(folder: &Path, format: Option<LogFormat>) -> Result<Vec<PathBuf>> {
     let is_log = |path: &PathBuf| (format.is_some() || LogFormat::of(path).is_some()) && path.is_file();
     files.retain(|path| !is_hidden(path) && !is_temporary(path) && is_log(path));
     if files.is_empty() {
-        let finding = format!("is a folder without log files, but a log's name ends in {}", super::options::ENDINGS);
+        let finding =
+            format!("is a folder without log files, but a log's name ends in {}", super::format::log_endings());
         return Err(Error::input(folder, finding));
     }
     Ok(files)
@@ -179,9 +187,10 @@ mod tests {
             std::fs::write(path(name), "").unwrap();
         }
         let names = |given: &[&str]| {
-            let given: Vec<_> = given.iter().map(|name| path(name)).collect();
-            let found = expand(&given, &ReadOptions::new())?;
-            Ok(found.iter().map(|p| p.strip_prefix(folder.path()).unwrap().display().to_string()).collect::<Vec<_>>())
+            let given: Vec<_> = given.iter().map(|name| path(name).into()).collect();
+            let found = expand(&given, None)?;
+            let name = |part: &LogPart| part.path().strip_prefix(folder.path()).unwrap().display().to_string();
+            Ok(found.iter().map(name).collect::<Vec<_>>())
         };
         let found = |given: &[&str]| -> Vec<String> { names(given).unwrap() };
         assert_eq!(found(&["logs"]), ["logs/a.csv.gz", "logs/b.csv", "logs/c.jsonl"]);

@@ -1,11 +1,11 @@
 //! Features from the log itself: columns of numbers become a data set with a row for each document of a query.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use super::load::number;
 use super::options::ReadOptions;
+use super::part::LogPart;
 use super::read::{Piece, for_each_rows};
 use super::values::shown;
 use crate::data::{Dataset, DatasetBuilder};
@@ -16,35 +16,29 @@ use crate::{Error, Result};
 /// So many more features are named in a note.
 const SHOWN: usize = 3;
 
-/// Reads the columns `features` of a log as the features of its documents, and `grade` as their grades.
-///
-/// A document of a query gets the mean over its rows where a feature varies, and the largest grade it was given; both
-/// are the same in any order of rows. Queries and documents come in the order of their ids. A row without one of the
-/// numbers is a bad row. Where a range of time is asked for, each row counts by its own time.
-///
-/// Beside the data set it returns notes: a feature that differs between rows of the same document and query is one of
-/// users or of moments, and a ranker of documents sees no more of it than the mean.
-pub fn read_features(
-    paths: &[PathBuf],
+/// Reads the columns `features` of a log as the features of its documents; see [`LogSource::features`](crate::counts::LogSource::features).
+pub(crate) fn read_features(
+    parts: &[LogPart],
     options: &ReadOptions,
     features: &[String],
     grade: Option<&str>,
+    max_grade: u8,
 ) -> Result<(Dataset, Vec<String>)> {
     if features.is_empty() {
         return Err(Error::parameter("no feature is named, but a data set needs one at least"));
     }
     let mut numbers = features.to_vec();
     numbers.extend(grade.map(String::from));
-    let options = ReadOptions { numbers, ..options.clone() };
+    let options = options.with_numbers(numbers);
     let table = Mutex::new(Table::default());
-    let reading = for_each_rows(paths, &options, &Silent, |piece| {
+    let reading = for_each_rows(parts, &options, &Silent, |piece| {
         table.lock().unwrap_or_else(PoisonError::into_inner).add(&piece, &options);
         Ok(())
     })?;
     reading.bad.finish()?;
     let table = table.into_inner().unwrap_or_else(PoisonError::into_inner);
     let note = table.differences(features);
-    Ok((table.build(features.len(), grade, options.max_grade)?, Vec::from_iter(note)))
+    Ok((table.build(features.len(), grade, max_grade)?, Vec::from_iter(note)))
 }
 
 /// The numbers seen for each document of a query.
@@ -85,7 +79,7 @@ impl Distinct {
 impl Table {
     fn add(&mut self, piece: &Piece, options: &ReadOptions) {
         let rows = &piece.rows;
-        let width = options.numbers.len();
+        let width = options.more.numbers.len();
         for row in 0..rows.len() {
             if rows.times.get(row).is_some_and(|&time| !options.is_in_range(time)) {
                 continue;
@@ -186,7 +180,7 @@ mod tests {
         std::fs::write(&path, format!("session,user,query,doc,position,click,score,age,label\n{}\n", rows.join("\n")))
             .unwrap();
         let options = ReadOptions::new().on_bad_row(on_bad_row);
-        read_features(&[path], &options, &["score".into(), "age".into()], grade)
+        read_features(&[path.into()], &options, &["score".into(), "age".into()], grade, 4)
     }
 
     const ROWS: [&str; 5] = [

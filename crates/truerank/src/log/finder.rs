@@ -37,7 +37,7 @@ impl<'a> Finder<'a> {
             self.miss(Field::Position);
         }
         let time = self.time()?;
-        let numbers = self.options.numbers.iter().map(|name| self.named(name)).collect::<Result<_>>()?;
+        let numbers = self.options.more.numbers.iter().map(|name| self.named(name)).collect::<Result<_>>()?;
         let missing = self.check_missing(doc)?;
         Ok(Layout {
             session,
@@ -50,7 +50,7 @@ impl<'a> Finder<'a> {
             events,
             time,
             numbers,
-            number_names: self.options.numbers.clone(),
+            number_names: self.options.more.numbers.clone(),
             lists: None,
             reads: self.reads,
             missing,
@@ -75,7 +75,7 @@ impl<'a> Finder<'a> {
     }
 
     fn miss(&mut self, field: Field) {
-        let is_event_log = self.options.events().is_some();
+        let is_event_log = self.options.event_log().is_some();
         self.missing.push(Missing::of_field(field, self.options.columns.said(field), is_event_log));
     }
 
@@ -120,13 +120,13 @@ impl<'a> Finder<'a> {
     fn time(&mut self) -> Result<Option<usize>> {
         match self.options.needs_times() {
             true => self.required(Field::Time).map(Some),
-            false if self.options.events().is_some() => self.field(Field::Time),
+            false if self.options.event_log().is_some() => self.field(Field::Time),
             false => Ok(None),
         }
     }
 
     fn events(&mut self) -> Result<Option<EventLayout>> {
-        let Some(events) = self.options.events() else { return Ok(None) };
+        let Some(events) = self.options.event_log() else { return Ok(None) };
         let column = self.named(events.column())?;
         Ok(Some(EventLayout { column, events }))
     }
@@ -191,7 +191,7 @@ impl<'a> Finder<'a> {
             [a, b, ..] => Err(Error::input(
                 self.path,
                 format!(
-                    "has columns '{}' and '{}', and either could be the {name}; say which with --column {name}=NAME",
+                    "has columns '{}' and '{}', and either could be the {name}; say which with `columns` {name}=NAME",
                     shown(&self.found[a]),
                     shown(&self.found[b]),
                     name = field.name()

@@ -79,6 +79,6 @@ impl Input {
 fn not_text(path: &Path) -> &'static str {
     match path.as_os_str() == STDIN {
         true => "is Parquet, which cannot be read from standard input: its directory stands at its end; give the file",
-        false => "is a Parquet file, but its name or --format says that it is text",
+        false => "is a Parquet file, but its name or `format` says that it is text",
     }
 }

@@ -123,7 +123,7 @@ mod tests {
     fn two_candidates_are_named() {
         assert_eq!(
             error("session,uid,client_id,query,doc,position,click", &[]),
-            "c.csv: has columns 'uid' and 'client_id', and either could be the user; say which with --column user=NAME"
+            "c.csv: has columns 'uid' and 'client_id', and either could be the user; say which with `columns` user=NAME"
         );
         let said = find("session,uid,client_id,query,doc,position,click", &["user=client_id"]).unwrap();
         assert_eq!(said.user, Some(2));
@@ -163,7 +163,7 @@ mod tests {
         let mut columns = Columns::default();
         columns.map("click", "rank").unwrap();
         let error = Layout::find(Path::new("c.csv"), &found, &options.columns(columns)).unwrap_err().to_string();
-        assert!(error.starts_with("both --click-when 'rank>3' and --column click=rank say what a click is"), "{error}");
+        assert!(error.starts_with("`click_when` is 'rank>3' and `columns` has click=rank"), "{error}");
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(
             error("session,user,query,position,click", &[]),
             "c.csv: has no column 'doc', but a log needs one; it has session, user, query, position, click; name yours \
-             with --column doc=NAME"
+             with `columns` doc=NAME"
         );
         assert!(error("session,user,query,doc,position", &[]).contains("A log of clicks alone will not do"));
         assert!(
@@ -192,9 +192,9 @@ mod tests {
         assert_eq!(
             error,
             "c.csv: lacks 5 columns: 'page', 'query' (closest: quary), 'doc' (closest: main_document), 'click', \
-             'position'; it has feature_0, feature_1, feature_2, feature_3, feature_4 and 77 more; name yours with --column \
-             session=NAME --column query=NAME --column doc=NAME --column click=NAME --column position=NAME; query= says that \
-             there are no queries; --click-when 'NAME>0' says what else is a click. A log of clicks alone will not do: log \
+             'position'; it has feature_0, feature_1, feature_2, feature_3, feature_4 and 77 more; name yours with `columns` \
+             session=NAME `columns` query=NAME `columns` doc=NAME `columns` click=NAME `columns` position=NAME; query= says that \
+             there are no queries; `click_when` 'NAME>0' says what else is a click. A log of clicks alone will not do: log \
              every result that was shown"
         );
     }

@@ -1,11 +1,11 @@
 //! Reads logs into memory: all rows, or their times.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use super::model::{Impression, Log};
 use super::options::ReadOptions;
+use super::part::LogPart;
 use super::read::{for_each_rows, lock};
 use super::rows::{IdColumn, OTHER, Rows};
 use super::time::Time;
@@ -14,12 +14,9 @@ use crate::progress::Silent;
 use crate::{Error, Result};
 
 /// Reads logs into memory, rows in the order of the files.
-///
-/// Counting does not need this: [`count_files`](crate::counts::count_files) reads without holding the rows, and tells
-/// how many were left out.
-pub fn read_log(paths: &[PathBuf], options: &ReadOptions) -> Result<Log> {
+pub(crate) fn read_log(parts: &[LogPart], options: &ReadOptions) -> Result<Log> {
     let pieces = Mutex::new(Vec::new());
-    let reading = for_each_rows(paths, options, &Silent, |piece| {
+    let reading = for_each_rows(parts, options, &Silent, |piece| {
         lock(&pieces).push((piece.number, piece.rows));
         Ok(())
     })?;
@@ -79,13 +76,13 @@ pub(super) fn number(column: &IdColumn, row: usize, interner: &mut Interner) -> 
 /// The time before which `share` of the rows lie; those at the very time come after it. For splits by time.
 ///
 /// Reads the whole log. Rows that cannot be read are treated as `options` say.
-pub fn time_at(paths: &[PathBuf], options: &ReadOptions, share: f64) -> Result<Time> {
+pub(crate) fn time_at(parts: &[LogPart], options: &ReadOptions, share: f64) -> Result<Time> {
     if !(0.0..=1.0).contains(&share) {
         return Err(Error::parameter(format!("share should be in [0, 1], but is {share}")));
     }
-    let options = options.clone().times(true);
+    let options = options.with_times();
     let times = Mutex::new(Vec::new());
-    let reading = for_each_rows(paths, &options, &Silent, |piece| {
+    let reading = for_each_rows(parts, &options, &Silent, |piece| {
         lock(&times).extend(piece.rows.times);
         Ok(())
     })?;
@@ -106,11 +103,11 @@ mod tests {
 
     const HEADER: &str = "session,user,query,doc,position,click,time\n";
 
-    fn with_log<T>(rows: &str, work: impl FnOnce(&[PathBuf]) -> T) -> T {
+    fn with_log<T>(rows: &str, work: impl FnOnce(&[LogPart]) -> T) -> T {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("c.csv");
         std::fs::write(&path, format!("{HEADER}{rows}")).unwrap();
-        work(&[path])
+        work(&[path.into()])
     }
 
     #[test]
@@ -135,7 +132,7 @@ mod tests {
                 [(1, 1), (1, 2)]
             );
             assert_eq!((until.queries.len(), until.docs.len()), (1, 2));
-            assert_eq!(read(ReadOptions::new().from("2024-03-02".parse().unwrap())).impressions.len(), 2);
+            assert_eq!(read(ReadOptions::new().since("2024-03-02".parse().unwrap())).impressions.len(), 2);
             assert_eq!(read(ReadOptions::new()).impressions.len(), 4);
         });
     }
@@ -147,8 +144,8 @@ mod tests {
             with_log(rows, |paths| read_log(paths, &options).unwrap_err().to_string())
         };
         let all = "1,,q,a,1,0,1\n1,,q,b,2,1,1\n";
-        assert!(error(all, OnBadRow::Error).ends_with("needs one; where no user is known, pass --column user="));
-        assert!(error(all, OnBadRow::Skip).ends_with("where no user is known, pass --column user="));
+        assert!(error(all, OnBadRow::Error).ends_with("needs one; where no user is known, pass `columns` user="));
+        assert!(error(all, OnBadRow::Skip).ends_with("where no user is known, pass `columns` user="));
         assert!(error(&format!("{all}2,u,q,a,1,0,1\n"), OnBadRow::Error).ends_with("every impression needs one"));
     }
 }

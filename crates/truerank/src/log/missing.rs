@@ -83,7 +83,7 @@ impl Missing {
             ),
             Field::Query => Some("query= says that there are no queries"),
             Field::Click => Some(
-                "--click-when 'NAME>0' says what else is a click. A log of clicks alone will not do: log every result that \
+                "`click_when` 'NAME>0' says what else is a click. A log of clicks alone will not do: log every result that \
                  was shown",
             ),
             _ => None,
@@ -110,7 +110,7 @@ pub(super) fn error_of(
     let fields: Vec<String> = missing
         .iter()
         .filter_map(|missing| missing.field)
-        .map(|field| format!("--column {}=NAME", field.name()))
+        .map(|field| format!("`columns` {}=NAME", field.name()))
         .collect();
     if !fields.is_empty() {
         finding += &format!("; name yours with {}", fields.join(" "));
@@ -125,7 +125,8 @@ pub(super) fn error_of(
 }
 
 fn one_missing(missing: &Missing, found: &[String], free: &[String], options: &ReadOptions) -> String {
-    let there = match missing.closest(free, FEW).filter(|_| found.len() > FEW && options.header == Header::First) {
+    let there = match missing.closest(free, FEW).filter(|_| found.len() > FEW && options.header_kind() == Header::First)
+    {
         Some(names) => format!("closest of its {} are {names}", found.len()),
         None => listed(found, options),
     };
@@ -133,7 +134,7 @@ fn one_missing(missing: &Missing, found: &[String], free: &[String], options: &R
 }
 
 fn several_missing(missing: &[Missing], found: &[String], free: &[String], options: &ReadOptions) -> String {
-    let is_wide = found.len() > FEW && options.header == Header::First;
+    let is_wide = found.len() > FEW && options.header_kind() == Header::First;
     let named = missing.iter().map(|missing| {
         let closest = missing.closest(free, FOR_EACH).filter(|_| is_wide);
         let closest = closest.map_or(String::new(), |names| format!(" (closest: {names})"));
@@ -144,14 +145,14 @@ fn several_missing(missing: &[Missing], found: &[String], free: &[String], optio
 
 /// The first columns, and a hint where they look like values.
 fn listed(found: &[String], options: &ReadOptions) -> String {
-    if options.header == Header::Numbered {
+    if options.header_kind() == Header::Numbered {
         return format!("without a header its columns are called 1 to {}", found.len());
     }
     let names = found.iter().take(FEW).map(|name| shown(name)).collect::<Vec<_>>().join(", ");
     let more = found.len().saturating_sub(FEW);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let hint = match looks_like_values(found, options) {
-        true => "; if that is no header, pass --no-header or --header NAME,NAME",
+        true => "; if that is no header, pass `no_header` or `header` NAME,NAME",
         false => "",
     };
     format!("it has {names}{more}{hint}")
@@ -159,16 +160,16 @@ fn listed(found: &[String], options: &ReadOptions) -> String {
 
 /// Whether what stands in the first line are hardly names.
 fn looks_like_values(found: &[String], options: &ReadOptions) -> bool {
-    options.header == Header::First && found.iter().any(|name| name.parse::<f64>().is_ok())
+    options.header_kind() == Header::First && found.iter().any(|name| name.parse::<f64>().is_ok())
 }
 
 /// Nothing but a name for each column may be asked of a file that has names of its own.
 pub(super) fn refuse_header(path: &Path, options: &ReadOptions, form: &str) -> Result<()> {
-    match options.header {
+    match options.header_kind() {
         Header::First => Ok(()),
         _ => Err(Error::input(
             path,
-            format!("is {form}, whose columns have names; --no-header and --header are for CSV and TSV"),
+            format!("is {form}, whose columns have names; `no_header` and `header` are for CSV and TSV"),
         )),
     }
 }

@@ -1,94 +1,39 @@
 //! How to read a log: which columns, which form, and what to do with rows that cannot be read.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use super::click_when::ClickWhen;
 use super::columns::{Columns, Field};
 use super::events::EventOptions;
-use super::table::Table;
+use super::format::LogFormat;
 use super::time::Time;
-use crate::files::FileFormat;
-use crate::named::find_named;
+use crate::named::named;
+use crate::options::{option_value, options};
 use crate::{Error, Result};
 
-/// The form of a log file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogFormat {
-    /// Comma-separated values with a header.
-    Csv,
-    /// Tab-separated values with a header.
-    Tsv,
-    /// One JSON object per line, or one array of objects.
-    JsonLines,
-    /// Apache Parquet.
-    Parquet,
-    /// Events of Yandex's Relevance Prediction Challenge, between tabs and without a header: lines
-    /// `session time Q query region url …` and `session time C url`.
-    Yandex,
-}
-
-/// How the names of logs end.
-pub(super) const ENDINGS: &str = ".parquet, .csv, .tsv, .jsonl, .ndjson or .json (text also with .gz or .zst)";
-
-impl LogFormat {
-    /// The form that a file's ending names, if it does.
-    pub fn of(path: &Path) -> Option<Self> {
-        match FileFormat::of(path) {
-            FileFormat::Parquet => Some(LogFormat::Parquet),
-            FileFormat::Csv => Some(LogFormat::Csv),
-            FileFormat::Tsv => Some(LogFormat::Tsv),
-            FileFormat::Json | FileFormat::JsonLines => Some(LogFormat::JsonLines),
-            FileFormat::Text => None,
-        }
-    }
-}
-
-impl fmt::Display for LogFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            LogFormat::Csv => "csv",
-            LogFormat::Tsv => "tsv",
-            LogFormat::JsonLines => "jsonl",
-            LogFormat::Parquet => "parquet",
-            LogFormat::Yandex => "yandex",
-        })
-    }
-}
-
-impl FromStr for LogFormat {
-    type Err = crate::Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let all = [LogFormat::Csv, LogFormat::Tsv, LogFormat::JsonLines, LogFormat::Parquet, LogFormat::Yandex];
-        find_named(&all, text, "a form of logs")
-    }
-}
-
 /// Where the names of the columns of a CSV or TSV file are.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Header {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Header<'a> {
     /// In its first line.
-    #[default]
     First,
     /// Nowhere: columns are called 1, 2, 3, ….
     Numbered,
     /// Nowhere in the file: these are the names.
-    Names(Vec<String>),
+    Names(&'a [String]),
 }
 
 /// What happens to a row that breaks a rule.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnBadRow {
     /// The first one is an error.
-    #[default]
     Error,
     /// They are left out and counted.
     Skip,
-    /// They are left out, counted, and written to this file with their places and findings.
-    Quarantine(PathBuf),
+    /// They are left out, counted, and written to a file with their places and findings.
+    Quarantine,
 }
+
+named!(OnBadRow, "what happens to bad rows": Error "error", Skip "skip", Quarantine "quarantine");
 
 /// What a list of clicks holds, in a log with one row per result page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,274 +46,207 @@ pub enum ClickList {
     Positions,
 }
 
-impl ClickList {
-    pub(super) const ALL: [ClickList; 3] = [ClickList::Flags, ClickList::Docs, ClickList::Positions];
-}
+named!(ClickList, "what a list of clicks holds": Flags "flags", Docs "docs", Positions "positions");
 
-impl fmt::Display for ClickList {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ClickList::Flags => "flags",
-            ClickList::Docs => "docs",
-            ClickList::Positions => "positions",
-        })
+option_value!(ClickWhen: Kind::Text, Time: Kind::Text);
+
+options! {
+    /// How to read a log.
+    ///
+    /// ```
+    /// use truerank::log::{Columns, OnBadRow, ReadOptions};
+    /// let mut columns = Columns::default();
+    /// columns.map("user", "client_id")?;
+    /// let options = ReadOptions::new().columns(columns).on_bad_row(OnBadRow::Skip).since("2024-03-01".parse()?);
+    /// # Ok::<(), truerank::Error>(())
+    /// ```
+    #[derive(PartialEq, Eq)]
+    pub struct ReadOptions {
+        /// The column of session, user, query, doc, position, click or time, such as user=client_id; several together are a
+        /// session with session=user+task, or a query with query=country+device; user= means that there are none, query= that
+        /// all pages share one, session= that each row is a page of its own.
+        columns: Columns = Columns::default(), value("FIELD=NAME"), alias("column"),
+            usual("the field's name, or the only column with a usual name for it");
+        /// What makes a click, instead of a column of 0 and 1: 'dwell_time>0' (also >=, <, <=), 'action=click|purchase'
+        /// (also !=), or 'dwell_time present'; a missing value is no click.
+        click_when: Option<ClickWhen> = None, value("CONDITION");
+        /// CSV and TSV without a header: columns are called 1, 2, 3, …, as in `columns` user=1.
+        no_header: bool = false;
+        /// CSV and TSV without a header: the names of all columns, in order.
+        header: Vec<String> = Vec::new(), value("NAME,NAME");
+        /// Form of the logs, where their names do not say it; yandex are events of the Relevance Prediction Challenge.
+        format: Option<LogFormat> = None, usual("as the name ends");
+        /// What to do with rows that break a rule: stop, leave them out, or leave them out and keep them in a file.
+        on_bad_row: Option<OnBadRow> = None, value("WHAT"), usual("error");
+        /// File for the rows that are left out.
+        quarantine: Option<PathBuf> = None, value("FILE"), usual("bad-rows.txt in the output, or here where nothing is written");
+        /// Only result pages from this time on, such as 2024-03-01 or 2024-03-01T12:30:00Z.
+        ///
+        /// The time of a page is that of its earliest row.
+        since: Option<Time> = None, value("TIME"), alias("from");
+        /// Only result pages before this time.
+        until: Option<Time> = None, value("TIME");
+        /// One row per result page: what stands between the documents of a list.
+        list_separator: Option<char> = None, value("CHARACTER"), usual("guessed");
+        /// One row per result page: what lists of clicks hold: flags (0 or 1 for each document), docs, or positions.
+        clicks: Option<ClickList> = None, value("WHAT"), usual("what they can only be");
+    }
+    flatten {
+        /// How rows are read that are events.
+        events: EventOptions,
+    }
+    beside {
+        /// What else is read.
+        more: More = More::default(),
     }
 }
 
-impl FromStr for ClickList {
-    type Err = crate::Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        find_named(&ClickList::ALL, text, "what a list of clicks holds")
-    }
-}
-
-/// How to read a log.
-///
-/// ```
-/// use truerank::log::{Columns, OnBadRow, ReadOptions};
-/// let mut columns = Columns::default();
-/// columns.map("user", "client_id")?;
-/// let options = ReadOptions::new().columns(columns).on_bad_row(OnBadRow::Skip).from("2024-03-01".parse()?);
-/// # Ok::<(), truerank::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadOptions {
-    pub(super) columns: Columns,
-    pub(super) format: Option<LogFormat>,
-    pub(super) on_bad_row: OnBadRow,
-    pub(super) from: Option<Time>,
-    pub(super) until: Option<Time>,
-    pub(super) list_separator: Option<char>,
-    pub(super) clicks: Option<ClickList>,
-    pub(super) click_when: Option<ClickWhen>,
-    pub(super) header: Header,
-    pub(super) events: Option<EventOptions>,
+/// What is read beside the fields, by whoever needs it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct More {
     /// Whether times are read although nothing is left out by them.
     pub(super) times: bool,
     /// Whether rows remember where they stand.
     pub(super) places: bool,
     /// Further columns of numbers.
     pub(super) numbers: Vec<String>,
-    pub(super) max_grade: u8,
-    pub(super) tables: Vec<Table>,
 }
 
-impl Default for ReadOptions {
-    fn default() -> Self {
-        ReadOptions {
-            columns: Columns::default(),
-            format: None,
-            on_bad_row: OnBadRow::Error,
-            from: None,
-            until: None,
-            list_separator: None,
-            clicks: None,
-            click_when: None,
-            header: Header::First,
-            events: None,
-            times: false,
-            places: false,
-            numbers: Vec::new(),
-            max_grade: 4,
-            tables: Vec::new(),
-        }
+/// The file of bad rows, where none is named.
+const BAD_ROWS: &str = "bad-rows.txt";
+
+/// A click is a condition or a column, not both.
+pub(crate) fn check_click(when: Option<&ClickWhen>, columns: &Columns) -> Result<()> {
+    match (when, columns.said(Field::Click)) {
+        (Some(when), Some(column)) => Err(Error::option(
+            "click_when",
+            format!(
+                "is '{when}' and `columns` has click={column}, but one of them should say what a click is; leave one out"
+            ),
+        )),
+        _ => Ok(()),
     }
 }
 
 impl ReadOptions {
-    /// All defaults.
-    pub fn new() -> Self {
-        Self::default()
+    /// Refuses what contradicts itself.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.events.check()?;
+        check_click(self.click_when.as_ref(), &self.columns)?;
+        let (option, finding) = match &self.click_when {
+            _ if self.quarantine.is_some() && self.on_bad_row.is_some_and(|what| what != OnBadRow::Quarantine) => {
+                ("quarantine", "is for `on_bad_row` quarantine".to_string())
+            }
+            _ if self.no_header && !self.header.is_empty() => {
+                ("header", "names the columns, but `no_header` says that they are numbered; leave one out".to_string())
+            }
+            _ if self.format == Some(LogFormat::Yandex) && self.events.event_column.is_some() => {
+                ("event_column", "is for other logs of events, but `format` yandex knows its events".to_string())
+            }
+            Some(_) if self.clicks.is_some_and(|clicks| clicks != ClickList::Flags) => (
+                "click_when",
+                "looks at one value for each document, but `clicks` says that lists name clicked ones; leave one out"
+                    .to_string(),
+            ),
+            Some(_) if self.is_event_log() => (
+                "click_when",
+                "is for logs of shown documents, but this is one of events, whose clicks are named with `click_event`"
+                    .to_string(),
+            ),
+            _ if self.is_event_log() && self.columns.said(Field::Session) == Some("") => (
+                "columns",
+                "has session=, so that each row is a page, but a log of events needs a session, by which clicks find their page"
+                    .to_string(),
+            ),
+            _ if self.is_event_log() && !self.more.numbers.is_empty() => {
+                return Err(Error::parameter("columns of numbers are read from shown documents, but this is a log of events"));
+            }
+            _ if self.format == Some(LogFormat::Yandex) && self.needs_times() => (
+                "format",
+                "is yandex, whose times count from the start of each session, so nothing can be chosen by time".to_string(),
+            ),
+            _ => return Ok(()),
+        };
+        Err(Error::option(option, finding))
     }
 
-    /// The names of the columns. Default: those of the fields, or the one column whose name is a usual one for it.
-    pub fn columns(mut self, columns: Columns) -> Self {
-        self.columns = columns;
-        self
+    /// Rows that are to be kept, but not where, are kept in this folder.
+    pub fn keep_bad_rows_in(&mut self, folder: &Path) {
+        if self.on_bad_row == Some(OnBadRow::Quarantine) && self.quarantine.is_none() {
+            self.quarantine = Some(folder.join(BAD_ROWS));
+        }
     }
 
-    /// The form of all files. Default: as their endings say; for standard input, as its first bytes look.
-    pub fn format(mut self, format: impl Into<Option<LogFormat>>) -> Self {
-        self.format = format.into();
-        self
-    }
-
-    /// What happens to rows that break a rule. Default: the first one is an error.
-    pub fn on_bad_row(mut self, on_bad_row: OnBadRow) -> Self {
-        self.on_bad_row = on_bad_row;
-        self
+    /// The file that bad rows go to, if they do.
+    pub(super) fn kept_in(&self) -> Option<&Path> {
+        let unnamed = (self.on_bad_row == Some(OnBadRow::Quarantine)).then_some(Path::new(BAD_ROWS));
+        self.quarantine.as_deref().or(unnamed)
     }
 
     /// Bad rows that are to be kept in the folder `from` are kept in `to` instead.
     pub(crate) fn move_quarantine(mut self, from: &Path, to: &Path) -> Self {
-        if let OnBadRow::Quarantine(path) = &mut self.on_bad_row
-            && let Ok(name) = path.strip_prefix(from)
-        {
-            *path = to.join(name);
+        if let Some(name) = self.quarantine.as_ref().and_then(|path| path.strip_prefix(from).ok()) {
+            self.quarantine = Some(to.join(name));
         }
         self
     }
 
-    /// Only result pages whose earliest row is at this time or later. Default: all.
-    pub fn from(mut self, from: Time) -> Self {
-        self.from = Some(from);
-        self
-    }
-
-    /// Only result pages whose earliest row is before this time. Default: all.
-    pub fn until(mut self, until: Time) -> Self {
-        self.until = Some(until);
-        self
-    }
-
-    /// Whether times are read although nothing is left out by them, as [`time_at`](super::time_at) does. Default: no.
-    pub fn times(mut self, times: bool) -> Self {
-        self.times = times;
-        self
-    }
-
-    /// What stands between the parts of a list in CSV and TSV. Default: guessed where a column's name says that it
-    /// holds lists (`docs`); JSON arrays need none.
-    pub fn list_separator(mut self, separator: char) -> Self {
-        self.list_separator = Some(separator);
-        self
-    }
-
-    /// What lists of clicks hold. Default: what their values can only be.
-    pub fn clicks(mut self, clicks: ClickList) -> Self {
-        self.clicks = Some(clicks);
-        self
-    }
-
-    /// What makes a shown document a clicked one, instead of a column of 0 and 1. Default: that column.
-    pub fn click_when(mut self, when: ClickWhen) -> Self {
-        self.click_when = Some(when);
-        self
-    }
-
-    /// Where the names of the columns of CSV and TSV files are. Default: in the first line.
-    pub fn header(mut self, header: Header) -> Self {
-        self.header = header;
-        self
-    }
-
-    /// A log of events, whose rows show documents or click them; they are joined into impressions. Default: rows are
-    /// impressions or result pages.
-    pub fn event_log(mut self, events: EventOptions) -> Self {
-        self.events = Some(events);
-        self
-    }
-
-    /// The highest grade, where grades are read from the log. Default: 4.
-    pub fn max_grade(mut self, max_grade: u8) -> Self {
-        self.max_grade = max_grade;
-        self
-    }
-
-    /// A table in memory: a path that is its name means the table from now on, and not a file. It takes the place of an
-    /// earlier one of the same name. Default: none.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-    /// use truerank::log::{ReadOptions, Table, read_log};
-    /// let texts = |values: [&str; 2]| Arc::new(StringArray::from(values.to_vec())) as ArrayRef;
-    /// let numbers = |values: [i64; 2]| Arc::new(Int64Array::from(values.to_vec())) as ArrayRef;
-    /// let batch = RecordBatch::try_from_iter([
-    ///     ("session", texts(["s1", "s1"])),
-    ///     ("user", texts(["ada", "ada"])),
-    ///     ("query", texts(["shoes", "shoes"])),
-    ///     ("doc", numbers([17, 18])),
-    ///     ("position", numbers([1, 2])),
-    ///     ("click", numbers([0, 1])),
-    /// ]).unwrap();
-    /// let options = ReadOptions::new().table(Table::new("log", batch.schema(), vec![batch])?);
-    /// let log = read_log(&["log".into()], &options)?;
-    /// assert_eq!(log.impressions.len(), 2);
-    /// assert_eq!(log.docs.name(1), "18");
-    /// # Ok::<(), truerank::Error>(())
-    /// ```
-    pub fn table(mut self, table: Table) -> Self {
-        self.tables.retain(|other| other.name() != table.name());
-        self.tables.push(table);
-        self
+    /// Where the names of columns are.
+    pub(crate) fn header_kind(&self) -> Header<'_> {
+        match &self.header[..] {
+            _ if self.no_header => Header::Numbered,
+            [] => Header::First,
+            names => Header::Names(names),
+        }
     }
 
     /// How events are read, if the log is one of events.
-    pub(super) fn events(&self) -> Option<EventOptions> {
+    pub(super) fn event_log(&self) -> Option<EventOptions> {
         match self.format {
             Some(LogFormat::Yandex) => Some(EventOptions::yandex()),
-            _ => self.events.clone(),
+            _ => self.events.event_column.is_some().then(|| self.events.clone()),
         }
     }
 
-    /// Refuses what contradicts itself.
-    pub(super) fn check(&self) -> Result<()> {
-        let finding = match (&self.click_when, self.columns.said(Field::Click)) {
-            (Some(when), Some(column)) => format!(
-                "both --click-when '{when}' and --column click={column} say what a click is, but one of them should; leave \
-                 one out"
-            ),
-            (Some(_), None) if self.clicks.is_some_and(|clicks| clicks != ClickList::Flags) => {
-                "--click-when looks at one value for each document, but --clicks says that lists name clicked ones; leave \
-                 one out"
-                    .to_string()
-            }
-            (Some(_), None) if self.events().is_some() => {
-                "--click-when is for logs of shown documents, but this is one of events, whose clicks are named with \
-                 --click-event"
-                    .to_string()
-            }
-            _ if self.events().is_some() && self.columns.said(Field::Session) == Some("") => {
-                "session= says that each row is a page, but a log of events needs a session, by which clicks find their page"
-                    .to_string()
-            }
-            _ if self.events().is_some() && !self.numbers.is_empty() => {
-                "columns of numbers are read from shown documents, but this is a log of events".to_string()
-            }
-            _ if self.format == Some(LogFormat::Yandex) && self.needs_times() => {
-                "times of --format yandex count from the start of each session, so nothing can be chosen by time".to_string()
-            }
-            _ => return Ok(()),
-        };
-        Err(Error::parameter(finding))
-    }
-
-    /// The table that a path means.
-    pub(super) fn table_at(&self, path: &Path) -> Option<&Table> {
-        self.tables.iter().find(|table| path.as_os_str() == table.name())
+    /// Whether rows are events, which are joined into impressions.
+    pub(crate) fn is_event_log(&self) -> bool {
+        self.format == Some(LogFormat::Yandex) || self.events.event_column.is_some()
     }
 
     /// Whether a page whose earliest row is at `time` is asked for.
     pub(crate) fn is_in_range(&self, time: i64) -> bool {
         let time = Time::from_milliseconds(time);
-        self.from.is_none_or(|from| from <= time) && self.until.is_none_or(|until| time < until)
+        self.since.is_none_or(|since| since <= time) && self.until.is_none_or(|until| time < until)
     }
 
     /// Whether some pages are left out by their time.
     pub(crate) fn has_range(&self) -> bool {
-        self.from.is_some() || self.until.is_some()
-    }
-
-    /// What happens to bad rows.
-    #[cfg(feature = "spark")]
-    pub(crate) fn bad_row_policy(&self) -> &OnBadRow {
-        &self.on_bad_row
+        self.since.is_some() || self.until.is_some()
     }
 
     /// Whether bad rows are left out.
     pub(crate) fn skips(&self) -> bool {
-        self.on_bad_row != OnBadRow::Error
+        self.quarantine.is_some() || !matches!(self.on_bad_row, None | Some(OnBadRow::Error))
     }
 
     pub(super) fn needs_times(&self) -> bool {
-        self.times || self.has_range()
+        self.more.times || self.has_range()
+    }
+
+    /// The same, and times although nothing is left out by them.
+    pub(super) fn with_times(&self) -> Self {
+        ReadOptions { more: More { times: true, ..self.more.clone() }, ..self.clone() }
+    }
+
+    /// The same, and further columns of numbers.
+    pub(super) fn with_numbers(&self, numbers: Vec<String>) -> Self {
+        ReadOptions { more: More { numbers, ..self.more.clone() }, ..self.clone() }
     }
 
     /// The same for another look at the files: rows remember where they stand, and bad ones are not kept again.
     pub(crate) fn with_places(&self) -> Self {
-        let on_bad_row = if self.skips() { OnBadRow::Skip } else { OnBadRow::Error };
-        ReadOptions { places: true, on_bad_row, ..self.clone() }
+        let on_bad_row = Some(if self.skips() { OnBadRow::Skip } else { OnBadRow::Error });
+        let more = More { places: true, ..self.more.clone() };
+        ReadOptions { more, on_bad_row, quarantine: None, ..self.clone() }
     }
 }

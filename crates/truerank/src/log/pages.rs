@@ -113,7 +113,10 @@ fn mark(clicks: &[Value<'_>], docs: usize, find: impl Fn(&Value<'_>) -> Option<u
     let mut marked = vec![false; docs];
     for click in clicks {
         let at = find(click).ok_or_else(|| {
-            bad(format!("{} was clicked, but the page does not show it; is --clicks right?", click.shown()))
+            bad(format!(
+                "{} was clicked, but the page does not show it; are these lists of what `clicks` says?",
+                click.shown()
+            ))
         })?;
         marked[at] = true;
     }
@@ -227,7 +230,7 @@ fn guess_clicks(path: &Path, layout: &Layout, separator: Option<char>, sample: &
         _ => Err(Error::input(
             path,
             format!(
-                "holds lists of clicks that could be {}; say which with --clicks flags, --clicks docs or --clicks positions",
+                "holds lists of clicks that could be {}; say which with `clicks` flags, `clicks` docs or `clicks` positions",
                 best.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ")
             ),
         )),
@@ -277,7 +280,7 @@ mod tests {
         assert_eq!(found(&[["[\"a\",\"b\"]", "[2]"]]), Lists { separator: None, clicks: ClickList::Positions });
         assert_eq!(found(&[["7,8", "8"]]).clicks, ClickList::Docs);
         let error = decide(&[["2|1|3", "3|2"]]).unwrap_err().to_string();
-        assert!(error.contains("could be docs or positions; say which with --clicks"), "{error}");
+        assert!(error.contains("could be docs or positions; say which with `clicks`"), "{error}");
     }
 
     #[test]

@@ -1,24 +1,24 @@
 //! Reads logs of any form: pieces of files in parallel, and the first bad row or all of them in order.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::bad_rows::{BadRow, BadRowsWriter};
 use super::events::read_events;
-use super::expand::{STDIN, expand};
+use super::expand::expand;
 use super::layout::ReadColumn;
 use super::options::{OnBadRow, ReadOptions};
+use super::part::LogPart;
 use super::rows::Rows;
-use super::source::{Dispenser, Task, size};
+use super::source::{Dispenser, Task};
 use crate::progress::{Progress, Silent};
 use crate::{Error, Result};
 
 /// What was found beside rows.
 pub(crate) struct Reading {
-    /// The files, patterns and folders expanded.
-    pub files: Vec<PathBuf>,
+    /// The files and tables, patterns and folders expanded.
+    pub parts: Vec<LogPart>,
     /// Rows that were left out, in the order of the files.
     pub bad: BadRowsWriter,
     /// Where fields were read from, each way once.
@@ -29,10 +29,10 @@ pub(crate) struct Reading {
     pub notes: Vec<String>,
 }
 
-/// Rows, the file they come from, and the number of their piece; pieces are numbered in the order of the files.
+/// Rows, the part of the log they come from, and the number of their piece; pieces are numbered in the order of the log.
 pub(crate) struct Piece {
     pub number: u64,
-    pub file: usize,
+    pub part: usize,
     pub rows: Rows,
 }
 
@@ -40,73 +40,72 @@ pub(crate) struct Piece {
 ///
 /// The error is that of the first bad row in the order of the files, whatever the number of threads.
 pub(crate) fn for_each_rows(
-    paths: &[PathBuf],
+    parts: &[LogPart],
     options: &ReadOptions,
     progress: &dyn Progress,
     take: impl Fn(Piece) -> Result<()> + Sync,
 ) -> Result<Reading> {
-    let outcome = read(paths, options, progress, rayon::current_num_threads().max(1), take);
-    outcome.map_err(|error| with_way_out(error, paths, options))
+    let outcome = read(parts, options, progress, rayon::current_num_threads().max(1), take);
+    outcome.map_err(|error| with_way_out(error, parts, options))
 }
 
 /// A user who is missing everywhere can be left out of the log altogether. Reads the files again: only bad logs pay.
-fn with_way_out(error: Error, paths: &[PathBuf], options: &ReadOptions) -> Error {
+fn with_way_out(error: Error, parts: &[LogPart], options: &ReadOptions) -> Error {
     let Error::Input { place, mut finding } = error else { return error };
     let is_about_users = finding.contains("user is empty") || finding.contains("user is missing");
-    if is_about_users && (options.skips() || !has_good_rows(paths, options)) {
-        finding += "; where no user is known, pass --column user=";
+    if is_about_users && (options.skips() || !has_good_rows(parts, options)) {
+        finding += "; where no user is known, pass `columns` user=";
     }
     Error::Input { place, finding }
 }
 
-fn has_good_rows(paths: &[PathBuf], options: &ReadOptions) -> bool {
-    let skipping = options.clone().on_bad_row(OnBadRow::Skip);
-    let is_stdin = paths.iter().any(|path| path.as_os_str() == STDIN);
-    is_stdin || for_each_rows_in_order(paths, &skipping, |_| Ok(())).is_ok()
+fn has_good_rows(parts: &[LogPart], options: &ReadOptions) -> bool {
+    let skipping = ReadOptions { quarantine: None, on_bad_row: Some(OnBadRow::Skip), ..options.clone() };
+    parts.iter().any(LogPart::is_stdin) || for_each_rows_in_order(parts, &skipping, |_| Ok(())).is_ok()
 }
 
 /// The same on the calling thread, so that rows come in the order of the files.
 pub(crate) fn for_each_rows_in_order(
-    paths: &[PathBuf],
+    parts: &[LogPart],
     options: &ReadOptions,
     take: impl Fn(Piece) -> Result<()> + Sync,
 ) -> Result<Reading> {
-    read(paths, options, &Silent, 1, take)
+    read(parts, options, &Silent, 1, take)
 }
 
 fn read(
-    paths: &[PathBuf],
+    parts: &[LogPart],
     options: &ReadOptions,
     progress: &dyn Progress,
     workers: usize,
     take: impl Fn(Piece) -> Result<()> + Sync,
 ) -> Result<Reading> {
-    match options.events() {
-        Some(events) => read_events(paths, options, &events, progress, &take),
-        None => read_records(paths, options, progress, workers, take),
+    match options.event_log() {
+        Some(events) => read_events(parts, options, &events, progress, &take),
+        None => read_records(parts, options, progress, workers, take),
     }
 }
 
 /// Reads records as they stand in the files: impressions, or events.
 pub(super) fn read_records(
-    paths: &[PathBuf],
+    parts: &[LogPart],
     options: &ReadOptions,
     progress: &dyn Progress,
     workers: usize,
     take: impl Fn(Piece) -> Result<()> + Sync,
 ) -> Result<Reading> {
-    let files = expand(paths, options)?;
-    check_quarantine(&files, options)?;
-    progress.begin("reading the log", files.iter().map(|path| size(path, options)).sum());
+    let parts = expand(parts, options.format)?;
+    check_quarantine(&parts, options)?;
+    progress.begin("reading the log", parts.iter().map(LogPart::size).sum());
     let work = Reader {
-        dispenser: Mutex::new(Dispenser::new(&files, options)),
+        dispenser: Mutex::new(Dispenser::new(&parts, options)),
         bad: Mutex::new(InOrder {
-            writer: BadRowsWriter::create(&options.on_bad_row)?,
+            writer: BadRowsWriter::create(options.kept_in())?,
             waiting: BTreeMap::new(),
             next: 0,
         }),
         first_error: Mutex::new(None),
-        rows_of: files.iter().map(|_| AtomicU64::new(0)).collect(),
+        rows_of: parts.iter().map(|_| AtomicU64::new(0)).collect(),
         skips: options.skips(),
         progress,
         take,
@@ -116,15 +115,14 @@ pub(super) fn read_records(
         // Workers take turns at the file, so no more than one piece for each is in memory.
         _ => rayon::scope(|scope| (0..workers).for_each(|_| scope.spawn(|_| work.run()))),
     }
-    work.finish(files.clone())
+    work.finish(parts.clone())
 }
 
 /// Bad rows must not be written over the log they come from.
-fn check_quarantine(files: &[PathBuf], options: &ReadOptions) -> Result<()> {
-    let OnBadRow::Quarantine(path) = &options.on_bad_row else { return Ok(()) };
+fn check_quarantine(parts: &[LogPart], options: &ReadOptions) -> Result<()> {
+    let Some(path) = options.kept_in() else { return Ok(()) };
     let Ok(target) = path.canonicalize() else { return Ok(()) };
-    let mut files = files.iter().filter(|file| options.table_at(file).is_none());
-    match files.any(|file| file.canonicalize().is_ok_and(|file| file == target)) {
+    match parts.iter().filter_map(LogPart::file).any(|file| file.canonicalize().is_ok_and(|file| file == target)) {
         true => {
             Err(Error::input(path, "is a log that is read, but bad rows are to be written here; choose another name"))
         }
@@ -182,7 +180,7 @@ impl<T: Fn(Piece) -> Result<()> + Sync> Reader<'_, T> {
                     // Each record is a page: its number in its task, and that of the task.
                     rows.sessions.iter_mut().for_each(|session| *session += number << 32);
                 }
-                taken = (self.take)(Piece { number, file, rows });
+                taken = (self.take)(Piece { number, part: file, rows });
             }
         })?;
         taken?;
@@ -199,16 +197,16 @@ impl<T: Fn(Piece) -> Result<()> + Sync> Reader<'_, T> {
         }
     }
 
-    fn finish(self, files: Vec<PathBuf>) -> Result<Reading> {
+    fn finish(self, parts: Vec<LogPart>) -> Result<Reading> {
         if let Some((.., error)) = self.first_error.into_inner().unwrap_or_else(PoisonError::into_inner) {
             return Err(error);
         }
         let bad = self.bad.into_inner().unwrap_or_else(PoisonError::into_inner).writer;
-        let Dispenser { heads, options, .. } = self.dispenser.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Dispenser { heads, .. } = self.dispenser.into_inner().unwrap_or_else(PoisonError::into_inner);
         let rows_of: Vec<u64> = self.rows_of.into_iter().map(AtomicU64::into_inner).collect();
         let mut notes = heads.notes;
-        notes.extend(check_rows(&files, options, &rows_of, &bad)?);
-        Ok(Reading { files, bad, columns: heads.columns, anonymous: heads.anonymous, notes })
+        notes.extend(check_rows(&parts, &rows_of, &bad)?);
+        Ok(Reading { parts, bad, columns: heads.columns, anonymous: heads.anonymous, notes })
     }
 }
 
@@ -217,29 +215,26 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A log needs rows; a file of several may have none, which is worth a note.
-fn check_rows(
-    files: &[PathBuf],
-    options: &ReadOptions,
-    rows_of: &[u64],
-    bad: &BadRowsWriter,
-) -> Result<Option<String>> {
-    let empty: Vec<&PathBuf> =
-        files.iter().zip(rows_of).filter(|&(_, &rows)| rows == 0).map(|(path, _)| path).collect();
+fn check_rows(parts: &[LogPart], rows_of: &[u64], bad: &BadRowsWriter) -> Result<Option<String>> {
+    let empty: Vec<&LogPart> =
+        parts.iter().zip(rows_of).filter(|&(_, &rows)| rows == 0).map(|(part, _)| part).collect();
     let bad = bad.rows();
-    if empty.len() == files.len() {
+    if empty.len() == parts.len() {
         let finding = match bad.first.first() {
             Some(first) => format!("holds no good row: all {} are left out, the first because {first}", bad.count),
-            None if options.table_at(&files[0]).is_none() && size(&files[0], options) == 0 => {
+            None if parts[0].file().is_some() && parts[0].size() == 0 => {
                 "holds no impressions: the file is empty".to_string()
             }
             None => "holds no impressions, only a header".to_string(),
         };
-        return Err(Error::input(&files[0], finding));
+        return Err(Error::input(parts[0].path(), finding));
     }
     Ok(match empty[..] {
         [] => None,
-        [path] => Some(format!("{} holds no impressions", path.display())),
-        [path, ..] => Some(format!("{} files hold no impressions, the first is {}", empty.len(), path.display())),
+        [part] => Some(format!("{} holds no impressions", part.path().display())),
+        [part, ..] => {
+            Some(format!("{} files hold no impressions, the first is {}", empty.len(), part.path().display()))
+        }
     })
 }
 

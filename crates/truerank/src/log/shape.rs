@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::expand::{STDIN, expand};
+use super::expand::expand;
+use super::format::LogFormat;
 use super::layout::{Layout, ReadColumn};
-use super::options::{Header, LogFormat, ReadOptions};
-use super::source::{Heads, Source, size};
+use super::options::{Header, ReadOptions};
+use super::part::LogPart;
+use super::source::{Heads, Source};
 use crate::files::Compression;
 use crate::{Error, Result};
 
@@ -56,23 +58,24 @@ pub(crate) struct LogShape {
 
 impl LogShape {
     /// Opens every file and finds its columns.
-    pub fn find(paths: &[PathBuf], options: &ReadOptions) -> Result<Self> {
-        let paths = expand(paths, options)?;
+    pub fn find(parts: &[LogPart], options: &ReadOptions) -> Result<Self> {
+        let parts = expand(parts, options.format)?;
         let mut heads = Heads::default();
         let mut files = Vec::new();
-        for path in &paths {
-            if path.as_os_str() == STDIN {
+        for part in &parts {
+            let path = part.path();
+            if part.is_stdin() {
                 return Err(Error::parameter(
                     "standard input (-) cannot be read by a cluster; give a file that it sees",
                 ));
             }
-            if options.table_at(path).is_some() {
+            if part.file().is_none() {
                 let finding = "is a table in memory, which a cluster cannot read; write it to a file that it sees";
                 return Err(Error::input(path, finding));
             }
             let mut notes = Vec::new();
-            let source = Source::open(path, options, &mut notes)?;
-            match FileShape::of(path, source, options)? {
+            let source = Source::open(part, options, &mut notes)?;
+            match FileShape::of(part, source, options)? {
                 Some(shape) => {
                     heads.add(&shape.layout, notes);
                     files.push(shape);
@@ -80,6 +83,7 @@ impl LogShape {
                 None => heads.notes.push(format!("{} holds no impressions", path.display())),
             }
         }
+        let paths: Vec<PathBuf> = parts.iter().map(|part| part.path().to_path_buf()).collect();
         if files.is_empty() {
             return Err(Error::input(&paths[0], "holds no impressions: the file is empty"));
         }
@@ -88,9 +92,10 @@ impl LogShape {
 }
 
 impl FileShape {
-    fn of(path: &Path, source: Source, options: &ReadOptions) -> Result<Option<Self>> {
+    fn of(part: &LogPart, source: Source, options: &ReadOptions) -> Result<Option<Self>> {
+        let path = part.path();
         let Some(layout) = source.layout().cloned() else { return Ok(None) };
-        if size(path, options) == 0 {
+        if part.size() == 0 {
             return Ok(None);
         }
         Ok(Some(FileShape {
@@ -99,7 +104,7 @@ impl FileShape {
             columns: source.columns(),
             types: source.types(),
             is_array: source.is_array(),
-            has_no_header: options.header != Header::First,
+            has_no_header: options.header_kind() != Header::First,
             compression: compression(path)?,
             layout,
         }))
@@ -128,17 +133,17 @@ mod tests {
         let csv = write("a.csv", "user,x,session,query,doc,rank,click\nu,0,s,q,d,1,0\n");
         let json = write("b.json", r#"[{"session":1,"query":2,"doc":3,"position":1,"click":0}]"#);
         let empty = write("c.csv", "");
-        let shape = LogShape::find(&[csv, json, empty.clone()], &ReadOptions::new()).unwrap();
+        let shape = LogShape::find(&[csv.into(), json.into(), empty.clone().into()], &ReadOptions::new()).unwrap();
         assert_eq!((shape.paths.len(), shape.files.len(), shape.anonymous), (3, 2, true));
         let column = |file: usize, at: usize| shape.files[file].columns[at].clone();
         assert_eq!(column(0, shape.files[0].layout.doc), ("c4".to_string(), ColumnKind::Text));
         assert_eq!(column(1, shape.files[1].layout.doc), ("doc".to_string(), ColumnKind::Any));
         assert_eq!([shape.files[0].is_array, shape.files[1].is_array], [false, true]);
         assert_eq!(shape.notes, [format!("{} holds no impressions", empty.display())]);
-        assert!(LogShape::find(&[PathBuf::from("-")], &ReadOptions::new()).is_err());
+        assert!(LogShape::find(&["-".into()], &ReadOptions::new()).is_err());
         let schema = std::sync::Arc::new(arrow_schema::Schema::empty());
-        let options = ReadOptions::new().table(crate::log::Table::new("log", schema, Vec::new()).unwrap());
-        let error = LogShape::find(&[PathBuf::from("log")], &options).unwrap_err().to_string();
+        let table = LogPart::Table(crate::log::Table::new("log", schema, Vec::new()).unwrap());
+        let error = LogShape::find(&[table], &ReadOptions::new()).unwrap_err().to_string();
         assert!(error.starts_with("log: is a table in memory, which a cluster cannot read"), "{error}");
     }
 }

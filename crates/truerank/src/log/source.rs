@@ -1,20 +1,19 @@
 //! Hands out the work of reading a log: its files in order, each as blocks or chunks of batches that can be read on any
 //! thread.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use super::bad_rows::{BadRow, Unit};
+use super::bad_rows::BadRow;
 use super::batches::{BatchLog, BatchSource};
 use super::blocks::{BLOCK, Block, Blocks, Cut};
-use super::delimited::DelimitedForm;
-use super::events::YandexForm;
-use super::expand::STDIN;
+use super::expand::expand;
+use super::format::{LogFormat, log_endings};
 use super::input::Input;
-use super::json::JsonForm;
 use super::layout::{Layout, ReadColumn};
-use super::options::{ENDINGS, LogFormat, ReadOptions};
+use super::options::ReadOptions;
 use super::parquet::ParquetFile;
+use super::part::LogPart;
 use super::rows::Rows;
 use super::table::TableChunks;
 use super::text::TextForm;
@@ -91,8 +90,8 @@ impl Heads {
 
 /// The files of a log as pieces of work, numbered in their order.
 pub(super) struct Dispenser<'a> {
-    paths: &'a [PathBuf],
-    pub options: &'a ReadOptions,
+    parts: &'a [LogPart],
+    options: &'a ReadOptions,
     /// The file that is open, or is opened next.
     file: usize,
     source: Option<Source>,
@@ -112,8 +111,8 @@ pub(super) struct Task {
 }
 
 impl<'a> Dispenser<'a> {
-    pub fn new(paths: &'a [PathBuf], options: &'a ReadOptions) -> Self {
-        Dispenser { paths, options, file: 0, source: None, number: 0, heads: Heads::default(), told: 0 }
+    pub fn new(parts: &'a [LogPart], options: &'a ReadOptions) -> Self {
+        Dispenser { parts, options, file: 0, source: None, number: 0, heads: Heads::default(), told: 0 }
     }
 
     /// The number of the next task, or of the error that comes in its place, and its file.
@@ -123,7 +122,7 @@ impl<'a> Dispenser<'a> {
 
     /// The next piece of work; none at the end of the last file.
     pub fn next(&mut self) -> Result<Option<Task>> {
-        while self.file < self.paths.len() {
+        while self.file < self.parts.len() {
             if self.source.is_none() {
                 self.open()?;
             }
@@ -140,9 +139,8 @@ impl<'a> Dispenser<'a> {
     }
 
     fn open(&mut self) -> Result<()> {
-        let path = &self.paths[self.file];
         let mut notes = Vec::new();
-        let source = Source::open(path, self.options, &mut notes)?;
+        let source = Source::open(&self.parts[self.file], self.options, &mut notes)?;
         if let Some(layout) = source.layout() {
             self.heads.add(layout, notes);
         }
@@ -166,9 +164,7 @@ impl<'a> Dispenser<'a> {
     fn new_steps(&mut self) -> u64 {
         let read = match &self.source {
             Some(Source::Text { blocks, .. }) => blocks.read_count(),
-            Some(Source::Batches { log, next }) => {
-                share(size(&self.paths[self.file], self.options), *next, log.chunk_count())
-            }
+            Some(Source::Batches { log, next }) => share(self.parts[self.file].size(), *next, log.chunk_count()),
             _ => 0,
         };
         let new = read.saturating_sub(self.told);
@@ -182,20 +178,12 @@ fn share(size: u64, count: usize, all: usize) -> u64 {
     (u128::from(size) * count as u128 / all.max(1) as u128) as u64
 }
 
-/// The bytes of a file, or the rows of a table: what progress counts.
-pub(super) fn size(path: &Path, options: &ReadOptions) -> u64 {
-    match options.table_at(path) {
-        Some(table) => table.row_count(),
-        None => std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
-    }
-}
-
 impl Source {
-    pub(super) fn open(path: &Path, options: &ReadOptions, notes: &mut Vec<String>) -> Result<Self> {
-        if let Some(table) = options.table_at(path) {
+    pub(super) fn open(part: &LogPart, options: &ReadOptions, notes: &mut Vec<String>) -> Result<Self> {
+        let (path, is_stdin) = (part.path(), part.is_stdin());
+        if let LogPart::Table(table) = part {
             return Source::batches(path, Box::new(TableChunks::new(table)), options, notes);
         }
-        let is_stdin = path.as_os_str() == STDIN;
         let format = options.format.or_else(|| LogFormat::of(path));
         if format == Some(LogFormat::Parquet) && !is_stdin {
             return Source::batches(path, Box::new(ParquetFile::open(path)?), options, notes);
@@ -206,20 +194,7 @@ impl Source {
             None if is_stdin => guess_format(blocks.head(0)?),
             None => return Err(unknown_form(path)),
         };
-        let form: Option<Arc<dyn TextForm>> = match format {
-            LogFormat::Csv => delimited(path, &mut blocks, b',', options, notes)?,
-            LogFormat::Tsv => delimited(path, &mut blocks, b'\t', options, notes)?,
-            LogFormat::JsonLines => match JsonForm::open(path, &mut blocks, options, notes)? {
-                Some(form) => Some(Arc::new(form)),
-                None => None,
-            },
-            LogFormat::Yandex => YandexForm::open(path, &mut blocks, options)?.map(|form| Arc::new(form) as _),
-            LogFormat::Parquet => {
-                let finding =
-                    "Parquet cannot be read from standard input: its directory stands at its end; give the file";
-                return Err(Error::input(path, finding));
-            }
-        };
+        let form = format.open_text(path, &mut blocks, options, notes)?;
         Ok(match form {
             Some(form) => Source::Text { cut: form.cut(), form, blocks: Box::new(blocks) },
             None => Source::Empty,
@@ -235,7 +210,6 @@ impl Source {
         Ok(Source::Batches { log: Arc::new(BatchLog::open(path, source, options, notes)?), next: 0 })
     }
 
-    #[cfg(feature = "spark")]
     pub(super) fn columns(&self) -> Vec<(String, super::shape::ColumnKind)> {
         match self {
             Source::Text { form, .. } => form.columns(),
@@ -245,7 +219,6 @@ impl Source {
     }
 
     /// The exact types of the columns that are read, where they have any.
-    #[cfg(feature = "spark")]
     pub(super) fn types(&self) -> Vec<String> {
         match self {
             Source::Batches { log, .. } => log.types(),
@@ -253,7 +226,6 @@ impl Source {
         }
     }
 
-    #[cfg(feature = "spark")]
     pub(super) fn is_array(&self) -> bool {
         matches!(self, Source::Text { form, .. } if form.is_array())
     }
@@ -265,17 +237,6 @@ impl Source {
             Source::Empty => None,
         }
     }
-}
-
-fn delimited(
-    path: &Path,
-    blocks: &mut Blocks,
-    delimiter: u8,
-    options: &ReadOptions,
-    notes: &mut Vec<String>,
-) -> Result<Option<Arc<dyn TextForm>>> {
-    let form = DelimitedForm::open(path, blocks, delimiter, options, notes)?;
-    Ok(form.map(|form| Arc::new(form) as Arc<dyn TextForm>))
 }
 
 /// The form of text that says nothing of it: JSON starts with a bracket, and a TSV header has tabs.
@@ -290,24 +251,20 @@ fn guess_format(head: &[u8]) -> LogFormat {
 }
 
 pub(super) fn unknown_form(path: &Path) -> Error {
-    let finding = format!("does not say its form, but the name of a log ends in {ENDINGS}; or say it with --format");
+    let finding =
+        format!("does not say its form, but the name of a log ends in {}; or say it with `format`", log_endings());
     Error::input(path, finding)
 }
 
-/// What the records of a file are counted in.
-pub(crate) fn unit_of(path: &Path, options: &ReadOptions) -> Unit {
-    match options.format.or_else(|| LogFormat::of(path)) {
-        _ if options.table_at(path).is_some() => Unit::Row,
-        Some(LogFormat::Parquet) => Unit::Row,
-        _ => Unit::Line,
+/// Opens every part but standard input, and says where its fields are read from, each way once.
+pub(crate) fn find_columns(parts: &[LogPart], options: &ReadOptions) -> Result<Vec<ReadColumn>> {
+    let mut heads = Heads::default();
+    for part in expand(parts, options.format)?.iter().filter(|part| !part.is_stdin()) {
+        if let Some(layout) = Source::open(part, options, &mut Vec::new())?.layout() {
+            heads.add(layout, Vec::new());
+        }
     }
-}
-
-/// Opens every file and looks for its columns, so that a wrong name is said before long work.
-pub(crate) fn check_files(paths: &[PathBuf], options: &ReadOptions) -> Result<()> {
-    let files = super::expand::expand(paths, options)?;
-    let mut others = files.iter().filter(|path| path.as_os_str() != STDIN);
-    others.try_for_each(|path| Source::open(path, options, &mut Vec::new()).map(drop))
+    Ok(heads.columns)
 }
 
 #[cfg(test)]
@@ -322,15 +279,15 @@ mod tests {
         let ones: ArrayRef = Arc::new(Int64Array::from(vec![1; rows]));
         let names = ["session", "query", "doc", "position", "click"];
         let batch = RecordBatch::try_from_iter(names.map(|name| (name, ones.clone()))).unwrap();
-        let options = ReadOptions::new().table(Table::new("log", batch.schema(), vec![batch]).unwrap());
+        let table = Table::new("log", batch.schema(), vec![batch]).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.csv");
         std::fs::write(&file, "session,query,doc,position,click\n1,1,1,1,1\n").unwrap();
-        let paths = [PathBuf::from("log"), file];
-        let mut dispenser = Dispenser::new(&paths, &options);
+        let (parts, options) = ([LogPart::Table(table), file.into()], ReadOptions::new());
+        let mut dispenser = Dispenser::new(&parts, &options);
         let steps: Vec<u64> = std::iter::from_fn(|| dispenser.next().unwrap()).map(|task| task.steps).collect();
         assert_eq!(steps.len(), 3);
         assert_eq!(steps[0] + steps[1], rows as u64);
-        assert_eq!(steps[2], size(&paths[1], &options));
+        assert_eq!(steps[2], parts[1].size());
     }
 }

@@ -1,4 +1,4 @@
-//! Tables in memory as logs: record batches under a name that stands for them wherever a file could.
+//! Tables in memory as logs: record batches, with a name by which messages call them.
 
 use std::fmt;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::{Error, Result};
 
 /// A table in memory that is read as a log, by the rules for a Parquet file with the same rows.
 ///
-/// Text may be plain, a view or a dictionary. [`ReadOptions::table`] gives it to whoever reads. Copies share the rows,
+/// Text may be plain, a view or a dictionary. [`LogSource::table`](crate::counts::LogSource::table) reads it. Copies share the rows,
 /// and are equal to each other; tables made apart are not, whatever they hold.
 #[derive(Clone)]
 pub struct Table(Arc<Content>);
@@ -42,7 +42,7 @@ impl Table {
         Ok(Table(Arc::new(Content { name, schema, batches, row_count })))
     }
 
-    /// The name by which it is given as a path.
+    /// What messages call it.
     pub fn name(&self) -> &str {
         &self.0.name
     }
@@ -78,7 +78,7 @@ fn has_columns(batch: &RecordBatch, schema: &Schema) -> bool {
 /// not found.
 ///
 /// For tables that cost something to make: the other columns need no values, only their names, which messages list
-/// (as a column of nulls). Columns that [`read_features`](super::read_features) is asked for come beside these.
+/// (as a column of nulls). Columns that [`LogSource::features`](crate::counts::LogSource::features) is asked for come beside these.
 ///
 /// ```
 /// use truerank::log::{ReadOptions, columns_read};

@@ -20,11 +20,9 @@ pub(super) trait TextForm: Send + Sync {
     fn layout(&self) -> &Layout;
 
     /// The columns that the layout's numbers stand for.
-    #[cfg(feature = "spark")]
     fn columns(&self) -> Vec<(String, super::shape::ColumnKind)>;
 
     /// Whether a file is one array of records.
-    #[cfg(feature = "spark")]
     fn is_array(&self) -> bool {
         false
     }

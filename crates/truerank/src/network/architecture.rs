@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::options::option_value;
 use crate::{Error, Result};
 
 /// No layer is wider than this; a larger number is a mistake or a damaged file.
@@ -28,6 +29,8 @@ pub enum Architecture {
         hidden: Vec<usize>,
     },
 }
+
+option_value!(Architecture: Kind::Text);
 
 impl Architecture {
     /// The multi-layer perceptron of the paper: hidden layers of 512, 256 and 128.

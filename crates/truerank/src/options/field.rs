@@ -26,6 +26,8 @@ pub struct Field {
     pub heading: Option<&'static str>,
     /// Other names that it goes by.
     pub aliases: Vec<&'static str>,
+    /// Whether values may hold commas, so that each of a list is given on its own.
+    pub has_commas: bool,
 }
 
 /// What numbers are allowed.
@@ -82,6 +84,7 @@ impl Field {
             range: None,
             heading: None,
             aliases: Vec::new(),
+            has_commas: false,
         }
     }
 
@@ -107,6 +110,12 @@ impl Field {
     /// One more name.
     pub(crate) fn alias(mut self, name: &'static str) -> Self {
         self.aliases.push(name);
+        self
+    }
+
+    /// Values may hold commas.
+    pub(crate) fn has_commas(mut self) -> Self {
+        self.has_commas = true;
         self
     }
 

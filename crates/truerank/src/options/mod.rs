@@ -50,6 +50,11 @@ pub trait Options: Default + Clone {
         self.get(name) == Self::default().get(name)
     }
 
+    /// The first option that has another value than by default, if one has.
+    fn first_given(&self) -> Option<&'static str> {
+        Self::fields().iter().map(|field| field.name).find(|name| !self.is_default(name))
+    }
+
     /// Refuses options that were chosen but that `what` does not take. `takers` says who takes an option.
     fn refuse_others<N: PartialEq + Copy>(
         &self,

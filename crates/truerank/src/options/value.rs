@@ -15,6 +15,8 @@ pub enum Kind {
     Text,
     /// The same, or a number.
     TextOrNumber,
+    /// Names, each with a value: `user=client_id`.
+    Mapping,
     /// A file or folder.
     Path,
     /// One of these names.

@@ -30,10 +30,10 @@ pub(super) fn standard_errors(
 pub(super) fn check_resamples(resamples: usize, values: usize) -> Result<()> {
     let most = MOST_RESAMPLED / values.max(1);
     match resamples {
-        1 => Err(Error::parameter("the number of resamples should be 0 or at least 2, but is 1")),
-        _ if resamples > most => Err(Error::parameter(format!(
-            "the number of resamples for {values} values should be at most {most}, but is {resamples}"
-        ))),
+        1 => Err(Error::option("resamples", "is 1, but should be 0 for no standard errors, or at least 2")),
+        _ if resamples > most => {
+            Err(Error::option("resamples", format!("is {resamples}, but for {values} values should be at most {most}")))
+        }
         _ => Ok(()),
     }
 }
@@ -64,7 +64,7 @@ mod tests {
         assert!(check_resamples(0, 1_000_000_000).is_ok());
         assert_eq!(
             check_resamples(100, 50_000_000).unwrap_err().to_string(),
-            "the number of resamples for 50000000 values should be at most 2, but is 100"
+            "`resamples` is 100, but for 50000000 values should be at most 2"
         );
         assert!(check_resamples(1, 10).is_err());
     }

@@ -1,15 +1,60 @@
 //! θ(u,k) for the users and positions of given counts.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use super::Propensities;
 use crate::counts::CountsView;
 use crate::{Error, Result};
+
+/// Examination probabilities that are someone else's, or shared.
+#[derive(Debug, Clone)]
+pub enum Theta<'a> {
+    /// Someone else's.
+    Borrowed(&'a Propensities),
+    /// Shared.
+    Shared(Arc<Propensities>),
+}
+
+impl Deref for Theta<'_> {
+    type Target = Propensities;
+
+    fn deref(&self) -> &Propensities {
+        match self {
+            Theta::Borrowed(propensities) => propensities,
+            Theta::Shared(propensities) => propensities,
+        }
+    }
+}
+
+impl Theta<'_> {
+    /// A value of one's own; copied where others hold it too.
+    pub fn into_owned(self) -> Propensities {
+        match self {
+            Theta::Borrowed(propensities) => propensities.clone(),
+            Theta::Shared(propensities) => Arc::unwrap_or_clone(propensities),
+        }
+    }
+}
+
+impl<'a> From<&'a Propensities> for Theta<'a> {
+    fn from(propensities: &'a Propensities) -> Self {
+        Theta::Borrowed(propensities)
+    }
+}
+
+impl From<Arc<Propensities>> for Theta<'_> {
+    fn from(propensities: Arc<Propensities>) -> Self {
+        Theta::Shared(propensities)
+    }
+}
 
 /// Examination probabilities by the user numbers of given counts.
 ///
 /// Users without probabilities of their own get the population's. The population's are, where users are known, the
 /// users' averaged by their share of sessions, `θ̄(k) = Σ_u θ(u,k) P(u)`; otherwise those of the file.
 pub struct Examination<'a> {
-    propensities: &'a Propensities,
+    propensities: Theta<'a>,
     number: Vec<Option<u32>>,
     population: Vec<f64>,
 }
@@ -17,14 +62,16 @@ pub struct Examination<'a> {
 impl<'a> Examination<'a> {
     /// Looks up the users of `counts`. Counts with a position past the last known one are an error: there is no
     /// sound guess for it.
-    pub fn new(propensities: &'a Propensities, counts: &dyn CountsView) -> Result<Self> {
+    pub fn new(propensities: impl Into<Theta<'a>>, counts: &dyn CountsView) -> Result<Self> {
+        let propensities = propensities.into();
         let known = propensities.positions() as u32;
         if counts.totals().max_position > known {
             return Err(past_the_last(counts, known)?);
         }
         let number = counts.users().numbers_in(&propensities.users);
-        let mut examination = Examination { propensities, number, population: propensities.population.clone() };
-        if !propensities.users.is_empty() {
+        let population = propensities.population.clone();
+        let mut examination = Examination { propensities, number, population };
+        if !examination.propensities.users.is_empty() {
             examination.population = examination.average(counts);
         }
         Ok(examination)

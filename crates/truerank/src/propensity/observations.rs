@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::stored::{StoredObservations, StoringObservations};
 use crate::Result;
-use crate::counts::{Cell, Counts, CountsView, by_document};
+use crate::counts::{Cell, CountsView, by_document};
 use crate::random::fraction;
 
 /// Cells merged over the users of each group, document by document, wherever they are kept.
@@ -51,6 +51,15 @@ pub(super) trait Observed: Sync {
 }
 
 impl dyn Observed + '_ {
+    /// Hands the entries of each document to `take`, in order.
+    pub fn for_each_doc(&self, mut take: impl FnMut((u32, u32), Entries<'_>)) -> Result<()> {
+        for docs in self.pieces(1 << 15) {
+            let part = self.part(docs.clone())?;
+            docs.for_each(|doc| take(self.docs()[doc], part.of(doc)));
+        }
+        Ok(())
+    }
+
     /// Hands to `take`, in order, what `work` makes of each of `pieces`, on all threads, a few at a time.
     pub fn map_pieces<T: Send>(
         &self,
@@ -155,6 +164,16 @@ pub(super) fn observe(
     Ok(Box::new(StoredObservations::new(storing, positions, groups)?))
 }
 
+/// All users taken together.
+pub(super) fn observe_population(counts: &dyn CountsView) -> Result<Box<dyn Observed>> {
+    observe(counts, &vec![0; counts.users().len()], None)
+}
+
+/// Every user a group of their own.
+pub(super) fn observe_users(counts: &dyn CountsView) -> Result<Box<dyn Observed>> {
+    observe(counts, &(0..counts.users().len() as u32).collect::<Vec<_>>(), None)
+}
+
 /// Users that a random share of them should leave.
 const ENOUGH_USERS: f64 = 1000.0;
 
@@ -180,18 +199,6 @@ impl<'a> Kept<'a> {
 }
 
 impl Observations {
-    /// The cells of `counts`, with the users of each group taken together. `group_of_user` has one entry per user.
-    pub fn new(counts: &Counts, group_of_user: &[u32]) -> Self {
-        let mut observations = Observations::of_cells(&counts.cells, counts.max_position() as usize, group_of_user);
-        observations.groups = group_count(group_of_user);
-        observations
-    }
-
-    /// One group of all users, in memory.
-    pub fn population(counts: &dyn CountsView) -> Result<Self> {
-        Observations::kept(counts, &vec![0; counts.users().len()], None)
-    }
-
     fn kept(counts: &dyn CountsView, group_of_user: &[u32], keep: Option<&[bool]>) -> Result<Self> {
         let positions = counts.totals().max_position as usize;
         let mut all = Observations { positions, groups: group_count(group_of_user), ..Observations::default() };
@@ -219,16 +226,6 @@ impl Observations {
             observations.push(&mut entries);
         }
         observations
-    }
-
-    /// One group of all users.
-    pub fn of_population(counts: &Counts) -> Self {
-        Self::new(counts, &vec![0; counts.users.len()])
-    }
-
-    /// Every user a group of their own.
-    pub fn of_users(counts: &Counts) -> Self {
-        Self::new(counts, &(0..counts.users.len() as u32).collect::<Vec<_>>())
     }
 
     /// The entries of `observed`, which has a group for every user, in two parts with the same documents: about four
@@ -379,8 +376,27 @@ impl Observed for Observations {
 }
 
 #[cfg(test)]
+impl Observations {
+    /// The cells of `counts`, with the users of each group taken together. `group_of_user` has one entry per user.
+    pub fn new(counts: &dyn CountsView, group_of_user: &[u32]) -> Self {
+        Observations::kept(counts, group_of_user, None).unwrap()
+    }
+
+    /// One group of all users.
+    pub fn of_population(counts: &dyn CountsView) -> Self {
+        Self::new(counts, &vec![0; counts.users().len()])
+    }
+
+    /// Every user a group of their own.
+    pub fn of_users(counts: &dyn CountsView) -> Self {
+        Self::new(counts, &(0..counts.users().len() as u32).collect::<Vec<_>>())
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counts::Counts;
     use crate::ids::Ids;
 
     #[test]

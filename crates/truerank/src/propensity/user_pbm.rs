@@ -4,116 +4,71 @@ use rand::seq::SliceRandom;
 
 use super::em::{BATCH, Learner, Matched, Weighted, sigmoid};
 use super::observations::observe;
-use super::{Details, Evidence, Fit, Propensities, SCALE, average, largest, rescale};
-use crate::counts::Counts;
+use super::{Details, Evidence, Fit, Joined, Propensities, SCALE, average, largest, rescale};
+use crate::counts::CountsView;
 use crate::data::Dataset;
 use crate::network::{Architecture, Optimizer, OptimizerState};
+use crate::options::{Options, options};
 use crate::progress::Progress;
 use crate::random::stream;
 use crate::{Error, Result};
 
-/// The position-based click model with γ a network and θ free: maximises the likelihood of clicks under
-/// `P(c=1) = σ(f(x))·σ(b(u,k))` by gradient steps on f and b.
-///
-/// A baseline. The same likelihood is climbed by [`RegressionEm`](super::RegressionEm), which does not let γ see a
-/// document's own clicks: here a network large enough to know every document by heart would leave θ undetermined, so
-/// the number of epochs matters. There are no standard errors.
-#[derive(Debug, Clone, PartialEq)]
-pub struct UserPbm {
-    per_user: bool,
-    architecture: Architecture,
-    epochs: usize,
-    learning_rate: f32,
-    tolerance: f64,
-    seed: u64,
-}
-
 /// θ are few and each is in many cells: they may move faster than the network's weights.
 const EXAMINATION_RATE: f32 = 10.0;
 
-impl Default for UserPbm {
-    fn default() -> Self {
-        Self::new()
+options! {
+    /// The position-based click model with γ a network and θ free: maximises the likelihood of clicks under
+    /// `P(c=1) = σ(f(x))·σ(b(u,k))` by gradient steps on f and b.
+    ///
+    /// A baseline. The same likelihood is climbed by [`RegressionEm`](super::RegressionEm), which does not let γ see a
+    /// document's own clicks: here a network large enough to know every document by heart would leave θ undetermined, so
+    /// the number of epochs matters. There are no standard errors.
+    #[derive(PartialEq)]
+    pub struct UserPbm {
+        /// Examination of each user instead of one for all.
+        per_user: bool = false;
+        /// Times that each document is seen, at most.
+        iterations: usize = 30, at_least(1.0), value("N");
+        /// Stop at this relative change of the log-likelihood.
+        tolerance: f64 = 1e-5, between(0.0, 1.0), value("SHARE");
+        /// Seed of initial weights and of the order of documents.
+        seed: u64 = 1;
+    }
+    beside {
+        /// The network of γ.
+        architecture: Architecture = Architecture::Mlp { hidden: vec![64, 32] },
+        /// Adam's step size.
+        learning_rate: f32 = 0.002,
     }
 }
 
 impl UserPbm {
-    /// A small MLP, θ per user.
-    pub fn new() -> Self {
-        UserPbm {
-            per_user: false,
-            architecture: Architecture::Mlp { hidden: vec![64, 32] },
-            epochs: 30,
-            learning_rate: 0.002,
-            tolerance: 1e-5,
-            seed: 1,
-        }
-    }
-
-    /// Whether every user has a θ(u,·). Default: false.
-    pub fn per_user(mut self, per_user: bool) -> Self {
-        self.per_user = per_user;
-        self
-    }
-
-    /// The network of γ. Default: hidden layers of 64 and 32.
-    pub fn architecture(mut self, architecture: Architecture) -> Self {
-        self.architecture = architecture;
-        self
-    }
-
-    /// Times that each document is seen, at most. Default: 30.
-    pub fn epochs(mut self, epochs: usize) -> Self {
-        self.epochs = epochs;
-        self
-    }
-
-    /// Adam's step size. Default: 0.002.
-    pub fn learning_rate(mut self, learning_rate: f32) -> Self {
-        self.learning_rate = learning_rate;
-        self
-    }
-
-    /// Stops when an epoch changes the log-likelihood by less than this share of itself. Default: 1e-5.
-    pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.tolerance = tolerance;
-        self
-    }
-
-    /// The seed of initial weights and of the order of documents. Default: 1.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
-    fn check(&self) -> Result<()> {
-        if self.epochs == 0 {
-            return Err(Error::parameter("epochs should be at least 1, but are 0"));
-        }
-        if !(self.learning_rate > 0.0 && self.learning_rate.is_finite()) {
-            let rule = "learning rate should be positive and finite";
-            return Err(Error::parameter(format!("{rule}, but is {}", self.learning_rate)));
-        }
-        match self.tolerance >= 0.0 && self.tolerance < 1.0 {
+    pub(crate) fn check(&self) -> Result<()> {
+        self.check_ranges()?;
+        match self.learning_rate > 0.0 && self.learning_rate.is_finite() {
             true => Ok(()),
-            false => Err(Error::parameter(format!("tolerance should be in [0, 1), but is {}", self.tolerance))),
+            false => {
+                let rule = "learning rate should be positive and finite";
+                Err(Error::parameter(format!("{rule}, but is {}", self.learning_rate)))
+            }
         }
     }
 
     /// Estimates θ from `counts` and the features in `data`.
-    pub fn estimate(&self, counts: &Counts, data: &Dataset, progress: &dyn Progress) -> Result<Propensities> {
+    pub fn estimate(&self, counts: &dyn CountsView, data: &Dataset, progress: &dyn Progress) -> Result<Propensities> {
         self.check()?;
-        if counts.click_count() == 0 {
+        if counts.totals().clicks == 0 {
             return Err(Error::parameter("the log has no clicks, so nothing can be said about examination"));
         }
-        let groups = if self.per_user { (0..counts.users.len() as u32).collect() } else { vec![0; counts.users.len()] };
-        let matched = Matched::new(counts, data)?;
+        let users = counts.users().len();
+        let groups = if self.per_user { (0..users as u32).collect() } else { vec![0; users] };
+        let matched = Matched::new(&Joined::new(counts, Some(data)))?;
         let observations = observe(counts, &groups, matched.keep.as_deref())?;
         let weighted = Weighted::new(observations.as_ref())?;
         let mut model = Model::new(self, data, &matched.rows, observations.slot_count())?;
-        progress.begin("training the click model", self.epochs as u64);
+        progress.begin("training the click model", self.iterations as u64);
         let mut fit = Fit::default();
-        for epoch in 0..self.epochs {
+        for epoch in 0..self.iterations {
             model.epoch(&weighted, self.learning_rate, epoch as u64)?;
             let expectation = weighted.expect(&model.examination(), &model.relevance())?;
             let value = expectation.log_likelihood / weighted.impressions();
@@ -127,14 +82,20 @@ impl UserPbm {
             }
         }
         let unfinished = (!fit.converged).then(|| {
-            format!("the likelihood still rose after {} epochs: give it more, or a wider tolerance", self.epochs)
+            format!("the likelihood still rose after {} epochs: give it more, or a wider tolerance", self.iterations)
         });
         let notes = matched.note().into_iter().chain(unfinished).collect();
         self.finish(counts, model.examination(), fit, notes)
     }
 
-    fn finish(&self, counts: &Counts, mut examination: Vec<f64>, fit: Fit, notes: Vec<String>) -> Result<Propensities> {
-        let positions = counts.max_position() as usize;
+    fn finish(
+        &self,
+        counts: &dyn CountsView,
+        mut examination: Vec<f64>,
+        fit: Fit,
+        notes: Vec<String>,
+    ) -> Result<Propensities> {
+        let positions = counts.totals().max_position as usize;
         let sessions: Vec<f64> = counts.sessions_per_user().into_iter().map(|sessions| sessions as f64).collect();
         let mut population = match self.per_user {
             true => average(&examination, positions, &sessions),
@@ -149,7 +110,7 @@ impl UserPbm {
             method: if self.per_user { "user-pbm" } else { "pbm" }.to_string(),
             scale: SCALE.to_string(),
             population,
-            users: if self.per_user { counts.users.clone() } else { Default::default() },
+            users: if self.per_user { counts.users().clone() } else { Default::default() },
             by_user: if self.per_user { examination } else { Vec::new() },
             details: Details {
                 population: Evidence::of_positions(counts)?,

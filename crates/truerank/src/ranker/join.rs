@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ScoredTrainingPairs, TrainingLists, TrainingPairs};
 use crate::Result;
-use crate::data::{Dataset, RowFinder, nothing_matches};
+use crate::data::{Dataset, Join, RowFinder, nothing_matches};
 use crate::relevance::{PairRatio, PairWeights, Relevance};
 
 /// What did not find its counterpart when weights met a data set.
@@ -20,10 +20,15 @@ pub struct Unmatched {
 const WEIGHTED: &str = "document with a weight";
 
 impl Relevance {
+    /// Where the documents that have a weight are in `data`.
+    pub fn join(&self, data: &Dataset) -> Join {
+        let pairs: Vec<(u32, u32)> = self.weights.iter().map(|weight| (weight.query, weight.doc)).collect();
+        Join::new(data, &self.queries, &self.docs, &pairs)
+    }
+
     /// For each weight, the row of `data` that it is about.
     pub fn rows_in(&self, data: &Dataset) -> Vec<Option<u32>> {
-        let pairs: Vec<(u32, u32)> = self.weights.iter().map(|weight| (weight.query, weight.doc)).collect();
-        RowFinder::new(data, &self.queries, &self.docs).find_pairs(&pairs)
+        self.join(data).rows
     }
 
     /// The weight of each row of `data`; not a number where it was never shown.
@@ -44,19 +49,24 @@ impl TrainingLists {
     ///
     /// What the data set does not have is left out and counted; it is an error if nothing is left.
     pub fn from_relevance(data: &Dataset, relevance: &Relevance) -> Result<(Self, Unmatched)> {
-        let finder = RowFinder::new(data, &relevance.queries, &relevance.docs);
+        TrainingLists::from_joined(data, relevance, &relevance.join(data))
+    }
+
+    /// The same of weights that were joined with the data set before.
+    pub(crate) fn from_joined(data: &Dataset, relevance: &Relevance, join: &Join) -> Result<(Self, Unmatched)> {
         let mut unmatched = Unmatched::default();
         let mut by_query: Vec<Vec<(u32, f32)>> = vec![Vec::new(); data.query_count()];
-        let mut labels = relevance.for_ranker(data.feature_count()).into_iter();
+        let labels = relevance.for_ranker(data.feature_count());
+        let mut rest = join.rows.iter().zip(labels);
         for weights in relevance.weights.chunk_by(|a, b| a.query == b.query) {
-            let labels: Vec<f64> = labels.by_ref().take(weights.len()).collect();
-            let Some((query, rows)) = finder.find(weights[0].query, weights.iter().map(|weight| weight.doc)) else {
+            let labels: Vec<(&Option<u32>, f64)> = rest.by_ref().take(weights.len()).collect();
+            let Some(query) = join.queries[weights[0].query as usize] else {
                 unmatched.queries += 1;
                 continue;
             };
-            unmatched.docs += rows.iter().filter(|row| row.is_none()).count();
-            let found = rows.iter().zip(labels).filter_map(|(row, label)| row.map(|row| (row, label as f32)));
-            by_query[query] = found.collect();
+            unmatched.docs += labels.iter().filter(|(row, _)| row.is_none()).count();
+            by_query[query as usize] =
+                labels.iter().filter_map(|(row, label)| Some(((**row)?, *label as f32))).collect();
         }
         let mut lists = TrainingLists { ends: Vec::new(), rows: Vec::new(), weights: Vec::new() };
         for mut list in by_query.into_iter().filter(|list| !list.is_empty()) {

@@ -1,46 +1,70 @@
 //! What weights people ask for: options enter, what they leave open is filled with the default.
 
-use super::{Estimation, Estimator, PredictedRelevance, Prior, PriorKind, Shrink, Smoothing};
+use super::{Estimation, Estimator, Estimators, KnownLog, Prior, PriorKind, RelevancePredictor, Shrink, Smoothing};
+use crate::options::options;
+use crate::progress::Progress;
 use crate::{Error, Result};
 
-/// How weights are estimated, as far as someone said.
-///
-/// The default, where no estimator is named, is `user-aware-smoothed`, shrunk as far as the log says (`auto`) toward a
-/// prior: predicted from features where there are any (`model`), else by position. `prior none` or `shrink none` turns
-/// that off. An estimator that is named is taken as it is, with what else is asked for.
-///
-/// ```
-/// use truerank::relevance::{Estimator, EstimationChoice, PriorKind, Shrink};
-///
-/// let all_open = EstimationChoice::default();
-/// assert_eq!((all_open.prior(true), all_open.shrink()), (PriorKind::Model, Shrink::Auto));
-/// assert_eq!(all_open.prior(false), PriorKind::Position);
-/// let named = EstimationChoice { estimator: Some(Estimator::UserAware), ..EstimationChoice::default() };
-/// assert_eq!((named.prior(true), named.shrink()), (PriorKind::None, Shrink::None));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct EstimationChoice {
-    /// The estimator.
-    pub estimator: Option<Estimator>,
-    /// How it smooths, where it does.
-    pub beta: Option<Smoothing>,
-    /// What clicks correct.
-    pub prior: Option<PriorKind>,
-    /// τ: exposures below τ·n(q,d) are raised to it.
-    pub clip: Option<f64>,
-    /// How strongly weights are pulled toward the prior.
-    pub shrink: Option<Shrink>,
+options! {
+    /// How weights are estimated, as far as someone said.
+    ///
+    /// The default, where no estimator is named, is `user-aware-smoothed`, shrunk as far as the log says (`auto`) toward a
+    /// prior: predicted from features where there are any (`model`), else by position. `prior none` or `shrink none` turns
+    /// that off. An estimator that is named is taken as it is, with what else is asked for.
+    ///
+    /// ```
+    /// use truerank::relevance::{Estimator, EstimationChoice, PriorKind, Shrink};
+    ///
+    /// let all_open = EstimationChoice::default();
+    /// assert_eq!((all_open.prior_for(true), all_open.shrinkage()), (PriorKind::Model, Shrink::Auto));
+    /// assert_eq!(all_open.prior_for(false), PriorKind::Position);
+    /// let named = EstimationChoice::of(Estimator::UserAware);
+    /// assert_eq!((named.prior_for(true), named.shrinkage()), (PriorKind::None, Shrink::None));
+    /// ```
+    #[derive(Copy, PartialEq)]
+    pub struct EstimationChoice {
+        /// Estimator, taken as it is; all is each of them, where weights are written.
+        estimator: Option<Estimators> = None, usual("user-aware-smoothed, shrunk toward a prior"), heading("Relevance");
+        /// Strength of smoothing: auto (least estimated error), likelihood, or a number.
+        beta: Smoothing = Smoothing::LeastError, value("RULE"), heading("Relevance");
+        /// What clicks correct: none (0), mean (of the log), position (mean of documents shown there), or model (predicted from
+        /// features).
+        prior: Option<PriorKind> = None, usual("model with features, else position; none for a named estimator"),
+            value("PRIOR"), heading("Relevance");
+        /// Raise exposures below this share of the document's impressions to it.
+        clip: Option<f64> = None, value("SHARE"), heading("Relevance");
+        /// Pull weights toward the prior, as if it had been examined so often: auto (least estimated error), none or a number.
+        shrink: Option<Shrink> = None, usual("auto; none for a named estimator"), value("RULE"), heading("Relevance");
+    }
 }
 
 impl EstimationChoice {
+    /// An estimator as it is.
+    pub fn of(estimator: Estimator) -> Self {
+        EstimationChoice::new().estimator(Estimators::One(estimator))
+    }
+
+    /// One choice for each estimator that was asked for.
+    pub fn each(&self) -> Vec<Self> {
+        match self.estimator {
+            Some(Estimators::All) => {
+                Estimator::all().into_iter().map(|one| self.estimator(Estimators::One(one))).collect()
+            }
+            _ => vec![*self],
+        }
+    }
+
     /// The estimator, with its smoothing.
-    pub fn estimator(&self) -> Estimator {
-        let estimator = self.estimator.unwrap_or_default();
-        self.beta.map_or(estimator, |beta| estimator.smoothed_by(beta))
+    pub fn smoothed(&self) -> Estimator {
+        let estimator = match self.estimator {
+            Some(Estimators::One(estimator)) => estimator,
+            _ => Estimator::default(),
+        };
+        estimator.smoothed_by(self.beta)
     }
 
     /// Where the prior comes from, for a log with or without features.
-    pub fn prior(&self, has_features: bool) -> PriorKind {
+    pub fn prior_for(&self, has_features: bool) -> PriorKind {
         match self.prior {
             Some(prior) => prior,
             None if self.estimator.is_some() || self.shrink == Some(Shrink::None) => PriorKind::None,
@@ -50,7 +74,7 @@ impl EstimationChoice {
     }
 
     /// How strongly weights are pulled toward the prior.
-    pub fn shrink(&self) -> Shrink {
+    pub fn shrinkage(&self) -> Shrink {
         match self.shrink {
             Some(shrink) => shrink,
             None if self.estimator.is_some() || self.prior == Some(PriorKind::None) => Shrink::None,
@@ -60,29 +84,67 @@ impl EstimationChoice {
 
     /// Whether the parts fit together, before anything is read.
     pub fn check(&self, has_features: bool) -> Result<()> {
-        let kind = self.prior(has_features);
-        kind.check(self.clip, self.shrink())?;
+        if self.estimator == Some(Estimators::All) {
+            return Err(Error::option("estimator", "is all, but one is needed here"));
+        }
+        let kind = self.prior_for(has_features);
+        kind.check(self.clip, self.shrinkage())?;
         if kind == PriorKind::Model && !has_features {
-            return Err(Error::parameter("a model's prior needs features, but there are none; use --prior position"));
+            let finding =
+                "model needs the features of the documents, but there are none; add `data`, or use `prior` position";
+            return Err(Error::option("prior", finding));
         }
         // Which prior it is does not matter for whether it fits the estimator.
         let prior = if kind == PriorKind::None { Prior::None } else { Prior::Mean };
         self.with_prior(prior).check()
     }
 
-    /// The estimation; `predict` is asked where the prior is a model's.
-    pub fn estimation<E: From<Error>>(
+    /// The estimation; where the prior is a model's, it is `predictor`'s.
+    pub fn estimation(
         &self,
-        has_features: bool,
-        predict: impl FnOnce() -> Result<PredictedRelevance, E>,
-    ) -> Result<Estimation, E> {
-        self.check(has_features)?;
-        Ok(self.with_prior(self.prior(has_features).prior(predict)?))
+        log: &KnownLog<'_>,
+        predictor: &RelevancePredictor,
+        progress: &dyn Progress,
+    ) -> Result<Estimation> {
+        self.check(log.data().is_some())?;
+        let prior = match self.prior_for(log.data().is_some()) {
+            PriorKind::None => Prior::None,
+            PriorKind::Mean => Prior::Mean,
+            PriorKind::Position => Prior::Position,
+            PriorKind::Model => Prior::Model(log.predicted(predictor, progress)?),
+        };
+        Ok(self.with_prior(prior))
     }
 
     /// The estimation with a prior that is known already.
     pub fn with_prior(&self, prior: Prior) -> Estimation {
-        Estimation::new(self.estimator()).prior(prior).clip(self.clip).shrink(self.shrink())
+        Estimation::new(self.smoothed()).prior(prior).clip(self.clip).shrink(self.shrinkage())
+    }
+}
+
+options! {
+    /// How counts become relevance.
+    pub struct RelevanceOptions {}
+    flatten {
+        /// How weights are estimated.
+        weights: EstimationChoice,
+        /// What predicts relevance from features, where that is the prior.
+        predictor: RelevancePredictor
+    }
+}
+
+impl RelevanceOptions {
+    /// Whether the parts fit together, before anything is read. Features without a use are an error too.
+    pub fn check(&self, has_features: bool) -> Result<()> {
+        if has_features && self.weights.prior_for(true) != PriorKind::Model {
+            return Err(Error::option("data", "is for `prior` model"));
+        }
+        self.weights.each().iter().try_for_each(|choice| choice.check(has_features))
+    }
+
+    /// An estimation for each estimator that was asked for.
+    pub fn estimations(&self, log: &KnownLog<'_>, progress: &dyn Progress) -> Result<Vec<Estimation>> {
+        self.weights.each().iter().map(|choice| choice.estimation(log, &self.predictor, progress)).collect()
     }
 }
 
@@ -109,7 +171,7 @@ mod tests {
             (EstimationChoice { clip: Some(0.1), ..open }, (PriorKind::Position, Shrink::Auto)),
         ];
         for (choice, expected) in cases {
-            assert_eq!((choice.prior(false), choice.shrink()), expected);
+            assert_eq!((choice.prior_for(false), choice.shrinkage()), expected);
             choice.check(false).unwrap();
         }
     }
@@ -118,12 +180,8 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         let model = EstimationChoice { prior: Some(PriorKind::Model), ..EstimationChoice::default() };
         assert!(model.check(true).is_ok());
-        assert!(model.check(false).unwrap_err().to_string().contains("use --prior position"));
-        let naive = EstimationChoice {
-            estimator: Some(Estimator::Naive),
-            shrink: Some(Shrink::Auto),
-            ..EstimationChoice::default()
-        };
-        assert!(naive.check(true).unwrap_err().to_string().contains("but the estimator is naive"));
+        assert!(model.check(false).unwrap_err().to_string().contains("use `prior` position"));
+        let naive = EstimationChoice::of(Estimator::Naive).shrink(Shrink::Auto);
+        assert!(naive.check(true).unwrap_err().to_string().contains("but `estimator` is naive"));
     }
 }

@@ -95,7 +95,7 @@ impl Weighing<'_> {
         let clicks = counts.totals().clicks;
         let mut heaviest = Heaviest::new(clicks.div_ceil(100));
         let (mut sizes, mut total_weight) = (vec![0.0; counts.queries().len()], 0.0);
-        self.for_each_click_weights(|weights| {
+        self.for_each_click_weights(&|_| true, |weights| {
             total_weight += weights.iter().map(|(cell, weight)| cell.clicks as f64 * weight).sum::<f64>();
             add_effective_sizes(&weights, &mut sizes);
             heaviest.add(weights);
@@ -113,16 +113,25 @@ impl Weighing<'_> {
 
     /// Every cell with clicks, in order, and what one of them weighs.
     pub fn click_weights(&self) -> Result<Vec<(Cell, f64)>> {
+        self.click_weights_of(&|_| true)
+    }
+
+    /// The same of some queries, by their numbers.
+    pub(crate) fn click_weights_of(&self, wanted: &(dyn Fn(u32) -> bool + Sync)) -> Result<Vec<(Cell, f64)>> {
         let mut all = Vec::new();
-        self.for_each_click_weights(|weights| all.extend(weights))?;
+        self.for_each_click_weights(wanted, |weights| all.extend(weights))?;
         Ok(all)
     }
 
     /// The same, block after block.
-    fn for_each_click_weights(&self, take: impl FnMut(Vec<(Cell, f64)>)) -> Result<()> {
+    fn for_each_click_weights(
+        &self,
+        wanted: &(dyn Fn(u32) -> bool + Sync),
+        take: impl FnMut(Vec<(Cell, f64)>),
+    ) -> Result<()> {
         let of_block = |pairs: &mut dyn Iterator<Item = (usize, &[Cell])>| {
             let mut weights = Vec::new();
-            for (pair, cells) in pairs {
+            for (pair, cells) in pairs.filter(|(_, cells)| wanted(cells[0].query)) {
                 for cell in cells.iter().filter(|cell| cell.clicks > 0) {
                     weights.push((*cell, self.click_weight(pair, cell)?));
                 }

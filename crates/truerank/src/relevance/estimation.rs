@@ -3,7 +3,9 @@
 use super::correction::{Divisor, Documents};
 use super::shrinkage::least_error_shrink;
 use super::smoothing::{least_error_beta_of, likelihood_beta};
-use super::{Correction, Estimator, Exposures, Prior, PriorKind, Relevance, Shrink, Smoothing, Weighing};
+use super::{
+    Correction, Estimator, EstimatorKind, Exposures, Prior, PriorKind, Relevance, Shrink, Smoothing, Weighing,
+};
 use crate::counts::CountsView;
 use crate::propensity::Propensities;
 use crate::{Error, Result};
@@ -122,16 +124,17 @@ impl Estimation {
         let asked = self.prior.kind() != PriorKind::None || self.clip.is_some() || self.shrink != Shrink::None;
         if asked && !self.estimator.divides_by_exposure() {
             return Err(Error::parameter(format!(
-                "prior, clip and shrink belong to user-aware and user-aware-smoothed, but the estimator is {}",
+                "`prior`, `clip` and `shrink` are for {}, but `estimator` is {}",
+                EstimatorKind::taking("prior"),
                 self.estimator
             )));
         }
         if let Some(clip) = self.clip.filter(|clip| !(*clip > 0.0 && *clip <= 1.0)) {
-            return Err(Error::parameter(format!("clip should be above 0 and at most 1, but is {clip}")));
+            return Err(Error::option("clip", format!("is {clip}, but should be above 0 and at most 1")));
         }
         match self.shrink {
             Shrink::Fixed(b) if !(b >= 0.0 && b.is_finite()) => {
-                Err(Error::parameter(format!("shrink should be finite and not negative, but is {b}")))
+                Err(Error::option("shrink", format!("is {b}, but should be finite and not negative")))
             }
             _ => Ok(()),
         }
@@ -144,7 +147,7 @@ impl Estimation {
             Smoothing::Likelihood => likelihood_beta(exposures.counts)?,
             Smoothing::Fixed(beta) if beta >= 0.0 && beta.is_finite() => beta,
             Smoothing::Fixed(beta) => {
-                return Err(Error::parameter(format!("beta should be finite and not negative, but is {beta}")));
+                return Err(Error::option("beta", format!("is {beta}, but should be finite and not negative")));
             }
         }))
     }

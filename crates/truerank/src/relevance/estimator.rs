@@ -1,9 +1,13 @@
 //! The estimators by name: how clicks become relevance.
 
 use std::fmt;
+use std::mem::discriminant;
 use std::str::FromStr;
 
+use serde::{Serialize, Serializer};
+
 use crate::named::find_named;
+use crate::options::{listed, option_value};
 use crate::{Error, Result};
 
 /// How clicks become relevance. Each estimator is `ŷ(q,d) = Σ_cells c·w` with its own weight `w` of a click.
@@ -57,16 +61,108 @@ impl Estimator {
     }
 
     /// All of them, the smoothed one with its default rule.
-    pub fn all() -> [Estimator; 5] {
-        use Estimator::*;
-        [Naive, IpsPbm, Straightforward, UserAware, Estimator::default()]
+    pub fn all() -> Vec<Estimator> {
+        EstimatorKind::ALL.iter().map(|kind| kind.estimator).collect()
+    }
+
+    /// What is known of it.
+    pub fn kind(self) -> &'static EstimatorKind {
+        let same = |kind: &&EstimatorKind| discriminant(&kind.estimator) == discriminant(&self);
+        EstimatorKind::ALL.iter().find(same).unwrap_or(&EstimatorKind::ALL[0])
     }
 
     /// Whether it divides the clicks on a document by its exposure, so that a prior can be corrected by them.
     pub fn divides_by_exposure(self) -> bool {
-        matches!(self, Estimator::UserAware | Estimator::UserAwareSmoothed(_))
+        self.kind().takes.contains(&"prior")
     }
 }
+
+/// What is known of an estimator. Help, errors, Python and tables of the documentation all read [`EstimatorKind::ALL`].
+#[derive(Debug)]
+pub struct EstimatorKind {
+    /// Its name.
+    pub name: &'static str,
+    /// One line about it.
+    pub help: &'static str,
+    /// The options of [`EstimationChoice`](super::EstimationChoice) that not all estimators take, but this one does.
+    pub takes: &'static [&'static str],
+    /// The estimator, with its default rule where it smooths.
+    pub estimator: Estimator,
+}
+
+impl EstimatorKind {
+    /// All kinds, in the order in which they are listed.
+    pub const ALL: &'static [EstimatorKind] = &[
+        EstimatorKind { name: "naive", help: "clicks over impressions", takes: &[], estimator: Estimator::Naive },
+        EstimatorKind {
+            name: "ips-pbm",
+            help: "corrected by the average user's examination of each position",
+            takes: &[],
+            estimator: Estimator::IpsPbm,
+        },
+        EstimatorKind {
+            name: "straightforward",
+            help: "corrected by each click's own user: unbiased, noisy",
+            takes: &[],
+            estimator: Estimator::Straightforward,
+        },
+        EstimatorKind {
+            name: "user-aware",
+            help: "corrected by the users of each query: unbiased, less noisy",
+            takes: &["prior", "clip", "shrink"],
+            estimator: Estimator::UserAware,
+        },
+        EstimatorKind {
+            name: "user-aware-smoothed",
+            help: "the same, with the few users who saw a document pulled toward all users",
+            takes: &["beta", "prior", "clip", "shrink"],
+            estimator: Estimator::UserAwareSmoothed(Smoothing::LeastError),
+        },
+    ];
+
+    /// The names of all kinds.
+    pub fn names() -> Vec<&'static str> {
+        EstimatorKind::ALL.iter().map(|kind| kind.name).collect()
+    }
+
+    /// The names of the kinds that take an option, as people read them.
+    pub(crate) fn taking(option: &str) -> String {
+        let kinds = EstimatorKind::ALL.iter().filter(|kind| kind.takes.contains(&option));
+        listed(&kinds.map(|kind| kind.name).collect::<Vec<_>>())
+    }
+}
+
+/// An estimator, or each of them in turn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Estimators {
+    /// This one.
+    One(Estimator),
+    /// `all`.
+    All,
+}
+
+impl fmt::Display for Estimators {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Estimators::One(estimator) => estimator.fmt(f),
+            Estimators::All => f.pad("all"),
+        }
+    }
+}
+
+impl FromStr for Estimators {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text == "all" { Ok(Estimators::All) } else { text.parse().map(Estimators::One) }
+    }
+}
+
+option_value!(
+    Estimator: Kind::Choice(EstimatorKind::names()),
+    Estimators: Kind::Choice(EstimatorKind::names().into_iter().chain(["all"]).collect()),
+    Smoothing: Kind::TextOrNumber,
+);
 
 impl Default for Estimator {
     /// `user-aware-smoothed` with its default rule.
@@ -83,20 +179,30 @@ impl FromStr for Smoothing {
             ("auto", _) => Ok(Smoothing::LeastError),
             ("likelihood", _) => Ok(Smoothing::Likelihood),
             (_, Ok(beta)) if beta >= 0.0 && beta.is_finite() => Ok(Smoothing::Fixed(beta)),
-            _ => Err(Error::parameter(format!("beta is '{text}', but should be auto, likelihood or a number from 0"))),
+            _ => Err(Error::parameter(format!("it is '{text}', but should be auto, likelihood or a number from 0"))),
+        }
+    }
+}
+
+impl fmt::Display for Smoothing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Smoothing::LeastError => f.pad("auto"),
+            Smoothing::Likelihood => f.pad("likelihood"),
+            Smoothing::Fixed(beta) => beta.fmt(f),
         }
     }
 }
 
 impl fmt::Display for Estimator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Estimator::Naive => "naive",
-            Estimator::IpsPbm => "ips-pbm",
-            Estimator::Straightforward => "straightforward",
-            Estimator::UserAware => "user-aware",
-            Estimator::UserAwareSmoothed(_) => "user-aware-smoothed",
-        })
+        f.pad(self.kind().name)
+    }
+}
+
+impl Serialize for Estimator {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

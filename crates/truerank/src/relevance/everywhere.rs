@@ -1,6 +1,8 @@
 //! Weights are the same bytes wherever counts are kept, on any number of threads.
 
-use super::{Estimation, Estimator, Exposures, Prior, RelevancePredictor, Shrink, Smoothing, expected_errors};
+use super::{
+    Estimation, Estimator, Exposures, KnownLog, Prior, RelevancePredictor, Shrink, Smoothing, expected_errors,
+};
 use crate::counts::{CountOptions, Counts, CountsView, assert_same, count_log, everywhere};
 use crate::data::{Dataset, Generator, Preset};
 use crate::progress::Silent;
@@ -11,7 +13,7 @@ use crate::simulate::{ShownLists, Simulation};
 fn log() -> (Dataset, Counts, Propensities) {
     let data = Generator::preset(Preset::Tiny).generate().unwrap().train;
     let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 10).unwrap()];
-    let simulator = Simulation::new().sessions(4000).shuffled(0.3).prepare(&data, &lists).unwrap();
+    let simulator = Simulation::new().sessions(4000).shuffle(0.3).prepare(&data, &lists).unwrap();
     let (counts, _) = count_log(&simulator.log(), &CountOptions::new()).unwrap();
     let propensities = simulator.propensities();
     assert!(counts.blocks().len() > 10);
@@ -20,7 +22,8 @@ fn log() -> (Dataset, Counts, Propensities) {
 
 /// Every estimator, every way to choose β, every prior with a clip and shrinkage.
 fn estimations(counts: &dyn CountsView, propensities: &Propensities, data: &Dataset) -> Vec<Estimation> {
-    let predicted = RelevancePredictor::new().predict(counts, propensities, data, &Silent).unwrap();
+    let predicted =
+        RelevancePredictor::new().predict(&KnownLog::examined(counts, Some(data), propensities), &Silent).unwrap();
     let priors = [Prior::None, Prior::Mean, Prior::Position, Prior::Model(predicted)];
     let likely = Estimator::UserAwareSmoothed(Smoothing::Likelihood);
     let plain = Estimator::all().into_iter().chain([likely]).map(Estimation::new);

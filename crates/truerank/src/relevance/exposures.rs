@@ -3,7 +3,7 @@
 use super::moments::RelevanceMoments;
 use crate::Result;
 use crate::counts::{Cell, CountsView, by_document};
-use crate::propensity::{Examination, Propensities};
+use crate::propensity::{Examination, Theta};
 
 /// Counts with their exposure: made once, and then any number of estimators can weigh them.
 pub struct Exposures<'a> {
@@ -18,7 +18,9 @@ pub struct Exposures<'a> {
 
 impl<'a> Exposures<'a> {
     /// Sums the cells of `counts`. A position past the last one of `propensities` is an error.
-    pub fn new(counts: &'a dyn CountsView, propensities: &'a Propensities) -> Result<Self> {
+    pub fn new(counts: &'a dyn CountsView, propensities: impl Into<Theta<'a>>) -> Result<Self> {
+        #[cfg(test)]
+        SUMS.with(|sums| sums.set(sums.get() + 1));
         let examination = Examination::new(propensities, counts)?;
         let (mut pairs, mut first_pairs) = (Vec::with_capacity(counts.totals().shown as usize), Vec::new());
         let sums = |cells: &[Cell]| by_document(cells).map(|of_pair| pair_sums(of_pair, &examination)).collect();
@@ -41,6 +43,12 @@ impl<'a> Exposures<'a> {
     ) -> Result<()> {
         self.counts.map_cells(|block, cells| work(&mut (self.first_pairs[block]..).zip(by_document(cells))), take)
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How often this thread summed exposures.
+    pub(crate) static SUMS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// Sums over the cells of one document of one query.

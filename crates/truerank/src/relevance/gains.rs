@@ -1,6 +1,8 @@
 //! What priors, shrinkage and clipping gain, checked against the truth of simulated logs.
 
-use super::{Correction, Estimation, Estimator, PredictedRelevance, Prior, Relevance, RelevancePredictor, Shrink};
+use super::{
+    Correction, Estimation, Estimator, KnownLog, PredictedRelevance, Prior, Relevance, RelevancePredictor, Shrink,
+};
 use crate::counts::Counts;
 use crate::data::{Dataset, Generator, Preset};
 use crate::ids::Ids;
@@ -46,8 +48,8 @@ impl Known {
     }
 
     fn predicted(&self, form: RelevanceForm) -> PredictedRelevance {
-        let predictor = RelevancePredictor::new().form(form);
-        predictor.predict(&self.counts, &self.propensities, &self.data, &Silent).unwrap()
+        let predictor = RelevancePredictor::new().prior_model(form);
+        predictor.predict(&KnownLog::examined(&self.counts, Some(&self.data), &self.propensities), &Silent).unwrap()
     }
 
     fn priors(&self) -> [Prior; 4] {

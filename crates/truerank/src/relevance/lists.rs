@@ -76,7 +76,7 @@ fn varying(seed: u64, work: impl Fn(&Simulator<'_>, Counts, &Dataset)) {
     let data = data();
     let scores = |feature: usize| (0..data.len()).map(|row| data.row(row)[feature]).collect::<Vec<f32>>();
     let lists = [0, 0, 1].map(|feature| ShownLists::top(&data, &scores(feature), 5).unwrap());
-    let simulation = Simulation::new().sessions(20_000).seed(seed).shuffled(0.3).personal_queries(false);
+    let simulation = Simulation::new().sessions(20_000).seed(seed).shuffle(0.3).shared_queries(true);
     let simulator = simulation.prepare(&data, &lists).unwrap();
     let counts = count_log(&simulator.log(), &CountOptions::new()).unwrap().0;
     work(&simulator, counts, &data);

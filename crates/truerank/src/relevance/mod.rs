@@ -30,6 +30,7 @@ mod exposures;
 mod file;
 #[cfg(test)]
 mod gains;
+mod known;
 #[cfg(test)]
 mod lists;
 mod model;
@@ -45,12 +46,15 @@ mod theorems;
 mod training;
 mod weighing;
 
-pub use choice::EstimationChoice;
+pub use choice::{EstimationChoice, RelevanceOptions};
 pub use diagnostics::{ClickWeight, Diagnostics, EffectiveSizes};
 pub use estimation::{Estimation, estimate};
-pub use estimator::{Estimator, Smoothing};
+pub use estimator::{Estimator, EstimatorKind, Estimators, Smoothing};
 pub use expected::{ExpectedError, expected_errors};
 pub use exposures::Exposures;
+#[cfg(test)]
+pub(crate) use exposures::SUMS;
+pub use known::KnownLog;
 pub use model::{Clipped, Correction, Relevance, Weight};
 pub use pairs::{PairRatio, PairWeights, QueryPairs, ScoredPairs, pair_weights};
 pub use predict::{RelevancePredictor, calibrate};

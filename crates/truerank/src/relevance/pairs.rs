@@ -102,7 +102,7 @@ pub struct ScoredPairs {
 pub fn pair_weights(counts: &Counts, propensities: &Propensities, ratio: PairRatio) -> Result<PairWeights> {
     let examination = Examination::new(propensities, counts)?;
     let patterns = counts.patterns.as_ref().ok_or_else(|| {
-        Error::parameter("PRS needs click patterns, but these counts have none; count the log again with --patterns")
+        Error::parameter("PRS needs click patterns, but these counts have none; count the log again with `patterns`")
     })?;
     let by_query = patterns
         .patterns

@@ -2,31 +2,29 @@
 
 use super::correction::Documents;
 use super::shrinkage::least_error_shrink;
-use super::{Estimator, Exposures, PredictedRelevance, Prior};
-use crate::counts::{Counts, CountsView};
-use crate::data::{Dataset, RowFinder, nothing_matches};
+use super::{Estimator, Exposures, KnownLog, PredictedRelevance, Prior};
+use crate::data::Dataset;
 use crate::network::Architecture;
+use crate::options::options;
 use crate::progress::Progress;
 use crate::propensity::em::{CrossFit, Design, Logistic, MARGIN, PARTS, RelevanceModel, parts, sigmoid};
-use crate::propensity::{Propensities, RelevanceForm};
+use crate::propensity::{Joined, RelevanceForm};
 use crate::{Error, Result};
 
-/// Cross-fitted predictions of P(r=1) from features, for given examination.
-///
-/// Queries are dealt into four parts. Each part is predicted by a regression of clicks on features, fitted to the other
-/// three: `c` clicks in `E` examinations, so that `Σ x·w·(c − E·γ) = 0`, which holds in expectation whatever the positions
-/// and users were. Features do not say all about a document: a thousand examinations of one tell less of them than one
-/// examination of a thousand. So a document counts by `w = b/(E + b)`, with b the strength that shrinks weights toward the mean. At the end one line through all logits, two numbers, is fitted to all queries, so that predictions are
-/// calibrated also where a model learned its own part too well.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RelevancePredictor {
-    form: RelevanceForm,
-    seed: u64,
-}
-
-impl Default for RelevancePredictor {
-    fn default() -> Self {
-        Self::new()
+options! {
+    /// Cross-fitted predictions of P(r=1) from features, for given examination.
+    ///
+    /// Queries are dealt into four parts. Each part is predicted by a regression of clicks on features, fitted to the other
+    /// three: `c` clicks in `E` examinations, so that `Σ x·w·(c − E·γ) = 0`, which holds in expectation whatever the positions
+    /// and users were. Features do not say all about a document: a thousand examinations of one tell less of them than one
+    /// examination of a thousand. So a document counts by `w = b/(E + b)`, with b the strength that shrinks weights toward the mean. At the end one line through all logits, two numbers, is fitted to all queries, so that predictions are
+    /// calibrated also where a model learned its own part too well.
+    #[derive(PartialEq)]
+    pub struct RelevancePredictor {
+        /// What predicts relevance for `prior` model: linear, mlp, or like mlp:64,32; no document is predicted from clicks on its query.
+        prior_model: RelevanceForm = RelevanceForm::Linear, value("MODEL");
+        /// Seed of the model.
+        seed: u64 = 1;
     }
 }
 
@@ -37,37 +35,17 @@ const STEPS: usize = 100;
 const TOLERANCE: f64 = 1e-5;
 
 impl RelevancePredictor {
-    /// Predicts by a logistic function of the features.
-    pub fn new() -> Self {
-        RelevancePredictor { form: RelevanceForm::Linear, seed: 1 }
-    }
-
-    /// The form of the model: linear or an MLP. Default: linear.
-    pub fn form(mut self, form: RelevanceForm) -> Self {
-        self.form = form;
-        self
-    }
-
-    /// The seed of parts and networks. Default: 1.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
-    /// The predicted relevance of each shown document whose features are in `data`.
-    pub fn predict(
-        &self,
-        counts: &dyn CountsView,
-        propensities: &Propensities,
-        data: &Dataset,
-        progress: &dyn Progress,
-    ) -> Result<PredictedRelevance> {
-        let exposures = Exposures::new(counts, propensities)?;
-        let regression = Regression::new(&exposures, data)?.counting_by_information(strength(&exposures));
+    /// The predicted relevance of each shown document whose features are known.
+    pub fn predict(&self, log: &KnownLog<'_>, progress: &dyn Progress) -> Result<PredictedRelevance> {
+        let (counts, data, exposures) = (log.counts(), log.log.require_data()?, log.exposures(progress)?);
+        let regression = Regression::new(&log.log, exposures)?.counting_by_information(strength(exposures));
         let part_of_doc = parts(&regression.docs, self.seed);
-        let scores = match &self.form {
+        let scores = match &self.prior_model {
             RelevanceForm::Table => {
-                return Err(Error::parameter("predictions come from features, but relevance by a table has none"));
+                return Err(Error::option(
+                    "prior_model",
+                    "is table, but predictions come from features, of which a table has none",
+                ));
             }
             RelevanceForm::Linear => regression.linear_scores(data, &part_of_doc, progress)?,
             RelevanceForm::Mlp(architecture) => regression.network_scores(architecture, data, self.seed, progress)?,
@@ -78,22 +56,19 @@ impl RelevancePredictor {
     }
 }
 
-/// Scores as probabilities of relevance, for the shown documents of a log that `counts` did not see.
+/// Scores as probabilities of relevance, for the shown documents of the log `unseen`.
 ///
-/// One line through the logits, two numbers, is fitted to the clicks of `counts`: `c` clicks in `E` examinations.
-/// `scores` has a value for each row of `data`.
+/// One line through the logits, two numbers, is fitted to the clicks of `seen`: `c` clicks in `E` examinations.
+/// `scores` has a value for each row of the data set that both are joined with.
 pub fn calibrate(
     scores: &[f32],
-    data: &Dataset,
-    counts: &Counts,
-    propensities: &Propensities,
-    unseen: &Counts,
+    seen: &KnownLog<'_>,
+    unseen: &Joined<'_>,
+    progress: &dyn Progress,
 ) -> Result<PredictedRelevance> {
-    let mut regression = Regression::new(&Exposures::new(counts, propensities)?, data)?;
-    let pairs = unseen.cells.chunk_by(|a, b| (a.query, a.doc) == (b.query, b.doc));
-    let docs: Vec<(u32, u32)> = pairs.map(|of_pair| (of_pair[0].query, of_pair[0].doc)).collect();
-    let rows = RowFinder::new(data, &unseen.queries, &unseen.docs).find_pairs(&docs);
-    let known: Vec<((u32, u32), u32)> = docs.into_iter().zip(rows).filter_map(|(doc, row)| Some((doc, row?))).collect();
+    let mut regression = Regression::new(&seen.log, seen.exposures(progress)?)?;
+    let rows = unseen.docs()?.iter().zip(&unseen.join()?.rows);
+    let known: Vec<((u32, u32), u32)> = rows.filter_map(|(doc, row)| Some((*doc, (*row)?))).collect();
     let seen = regression.rows.len();
     regression.rows.extend(known.iter().map(|(_, row)| row));
     let column: Vec<f64> = regression.rows.iter().map(|&row| f64::from(scores[row as usize])).collect();
@@ -102,7 +77,7 @@ pub fn calibrate(
     regression.exposure.resize(column.len(), 0.0);
     let values = regression.calibrated(&column);
     let values = known.iter().zip(&values[seen..]).map(|(&((query, doc), _), &value)| (query, doc, value));
-    PredictedRelevance::new(unseen.queries.clone(), unseen.docs.clone(), values.collect())
+    PredictedRelevance::new(unseen.counts.queries().clone(), unseen.counts.docs().clone(), values.collect())
 }
 
 /// Clicks to be explained by features.
@@ -128,18 +103,12 @@ impl Regression {
         self
     }
 
-    fn new(exposures: &Exposures<'_>, data: &Dataset) -> Result<Self> {
-        let counts = exposures.counts;
-        let docs: Vec<(u32, u32)> = exposures.pairs.iter().map(|pair| (pair.query, pair.doc)).collect();
-        let found = RowFinder::new(data, counts.queries(), counts.docs()).find_pairs(&docs);
-        let known = || exposures.pairs.iter().zip(&found).filter(|(_, row)| row.is_some()).map(|(pair, _)| pair);
-        let rows: Vec<u32> = found.iter().copied().flatten().collect();
-        if rows.is_empty() {
-            return Err(nothing_matches(data, counts.queries(), "document of the log", "log's"));
-        }
+    fn new(log: &Joined<'_>, exposures: &Exposures<'_>) -> Result<Self> {
+        let found = log.require_rows()?;
+        let known = || exposures.pairs.iter().zip(found).filter(|(_, row)| row.is_some()).map(|(pair, _)| pair);
         Ok(Regression {
             docs: known().map(|pair| (pair.query, pair.doc)).collect(),
-            rows,
+            rows: found.iter().copied().flatten().collect(),
             clicks: known().map(|pair| pair.clicks as f64).collect(),
             exposure: known().map(|pair| pair.exposure).collect(),
         })

@@ -7,6 +7,7 @@ use super::{Relevance, Weight};
 use crate::counts::{Counts, by_document};
 use crate::ids::Ids;
 use crate::named::find_named;
+use crate::options::option_value;
 use crate::{Error, Result};
 
 /// r̂(q,d): the relevance that clicks correct.
@@ -51,21 +52,15 @@ impl Prior {
 }
 
 impl PriorKind {
-    /// The prior of this kind; `predict` is asked for a model's predictions.
-    pub fn prior<E>(self, predict: impl FnOnce() -> Result<PredictedRelevance, E>) -> Result<Prior, E> {
-        Ok(match self {
-            PriorKind::None => Prior::None,
-            PriorKind::Mean => Prior::Mean,
-            PriorKind::Position => Prior::Position,
-            PriorKind::Model => Prior::Model(predict()?),
-        })
-    }
+    /// The names, in the order of the values.
+    pub const NAMES: [&str; 4] = ["none", "mean", "position", "model"];
 
     /// Refuses a prior that nothing would be pulled toward.
     pub fn check(self, clip: Option<f64>, shrink: Shrink) -> Result<()> {
         match self != PriorKind::None && clip.is_none() && shrink == Shrink::None {
             true => {
-                Err(Error::parameter(format!("prior {self} changes nothing without clip or shrink; add --shrink auto")))
+                let finding = format!("{self} changes nothing without `clip` or `shrink`; add `shrink` auto");
+                Err(Error::option("prior", finding))
             }
             false => Ok(()),
         }
@@ -74,12 +69,7 @@ impl PriorKind {
 
 impl fmt::Display for PriorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            PriorKind::None => "none",
-            PriorKind::Mean => "mean",
-            PriorKind::Position => "position",
-            PriorKind::Model => "model",
-        })
+        f.pad(PriorKind::NAMES[*self as usize])
     }
 }
 
@@ -111,10 +101,22 @@ impl FromStr for Shrink {
             ("none", _) => Ok(Shrink::None),
             ("auto", _) => Ok(Shrink::Auto),
             (_, Ok(b)) if b >= 0.0 && b.is_finite() => Ok(Shrink::Fixed(b)),
-            _ => Err(Error::parameter(format!("shrinkage is '{text}', but should be none, auto or a number from 0"))),
+            _ => Err(Error::parameter(format!("it is '{text}', but should be none, auto or a number from 0"))),
         }
     }
 }
+
+impl fmt::Display for Shrink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Shrink::None => f.pad("none"),
+            Shrink::Auto => f.pad("auto"),
+            Shrink::Fixed(b) => b.fmt(f),
+        }
+    }
+}
+
+option_value!(PriorKind: Kind::Choice(PriorKind::NAMES.to_vec()), Shrink: Kind::TextOrNumber);
 
 /// P(r=1) of documents, as somebody predicts it.
 #[derive(Debug, Clone, PartialEq, Default)]

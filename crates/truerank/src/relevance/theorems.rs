@@ -51,7 +51,8 @@ impl Repeated {
 fn repeat(estimator: Estimator, personal: bool) -> Vec<Repeated> {
     let data = data();
     let lists = [ShownLists::top(&data, &vec![0.0; data.len()], DOCS).unwrap()];
-    let world = Simulation::new().etas(vec![2.0, 1.0, 0.0]).sessions(4000).personal_queries(personal).world_seed(1);
+    let world =
+        Simulation::new().etas(vec![2.0, 1.0, 0.0]).sessions(4000).shared_queries(!personal).world_seed(Some(1));
     let runs: Vec<(Relevance, Vec<f64>)> = (0..LOGS)
         .into_par_iter()
         .map(|seed| {

@@ -20,8 +20,8 @@ impl Simulator<'_> {
     /// independent of those on another. A billion sessions cost what a million do. Whole lists shuffled per session
     /// have too many outcomes for this, and click patterns are not available.
     pub fn counts(&self) -> Result<Counts> {
-        if self.settings.shuffled > 0.0 {
-            return Err(Error::parameter("shuffled sessions cannot be drawn as cells; draw a log and count it"));
+        if self.settings.shuffle > 0.0 {
+            return Err(Error::option("shuffle", "cannot be drawn as cells; draw a log and count it"));
         }
         let visits = self.draw_visits();
         let queries: Vec<usize> = (0..self.queries.len()).collect();
@@ -69,9 +69,9 @@ impl Simulator<'_> {
         let by_logger = multinomial(count, &vec![1.0; self.lists.len()], random);
         for (logger, count) in self.lists.iter().zip(by_logger) {
             let rows = logger.of(query);
-            let mut outcomes = vec![1.0 - self.settings.swapped];
-            if rows.len() > 1 && self.settings.swapped > 0.0 {
-                outcomes.extend(vec![self.settings.swapped / (rows.len() - 1) as f64; rows.len() - 1]);
+            let mut outcomes = vec![1.0 - self.settings.swap];
+            if rows.len() > 1 && self.settings.swap > 0.0 {
+                outcomes.extend(vec![self.settings.swap / (rows.len() - 1) as f64; rows.len() - 1]);
             }
             for (swapped, count) in multinomial(count, &outcomes, random).into_iter().enumerate() {
                 let mut page = rows.to_vec();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     fn simulate(seed: u64) -> Simulation {
-        Simulation::new().sessions(600).users_per_cluster(2).user_noise(0.2).swapped(0.3).seed(seed)
+        Simulation::new().sessions(600).users_per_cluster(2).user_noise(0.2).swap(0.3).seed(seed)
     }
 
     #[test]

@@ -18,7 +18,7 @@ impl ShownLists {
             return Err(Error::parameter(format!("there are {} scores for {} documents", scores.len(), data.len())));
         }
         if length == 0 {
-            return Err(Error::parameter("list length should be at least 1, but is 0"));
+            return Err(Error::option("length", "is 0, but should be at least 1"));
         }
         let mut lists = ShownLists { ends: Vec::with_capacity(data.query_count()), rows: Vec::new() };
         for rows in data.lists() {

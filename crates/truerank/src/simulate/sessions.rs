@@ -243,7 +243,7 @@ impl Page {
         };
         self.rows.clear();
         self.rows.extend_from_slice(simulator.lists[logger].of(query as usize));
-        let (swapped, shuffled) = (simulator.settings.swapped, simulator.settings.shuffled);
+        let (swapped, shuffled) = (simulator.settings.swap, simulator.settings.shuffle);
         if swapped + shuffled > 0.0 && self.rows.len() > 1 {
             let draw = random.random::<f64>();
             if draw < swapped {
@@ -318,7 +318,7 @@ pub(super) mod tests {
         let lists = in_data_order(&data);
         let draw = |threads, seed| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let settings = Simulation::new().sessions(10_000).swapped(0.1).shuffled(0.1).seed(seed);
+            let settings = Simulation::new().sessions(10_000).swap(0.1).shuffle(0.1).seed(seed);
             pool.install(|| settings.prepare(&data, &lists).unwrap().log())
         };
         assert_eq!(draw(1, 1), draw(3, 1));
@@ -352,9 +352,11 @@ pub(super) mod tests {
         let data = small_data();
         let lists = in_data_order(&data);
         let message = |settings: Simulation| settings.prepare(&data, &lists).err().unwrap().to_string();
-        assert_eq!(message(Simulation::new().click_noise(1.5)), "click noise should be between 0 and 1, but is 1.5");
-        assert!(message(Simulation::new().etas(vec![])).contains("number of clusters"));
-        assert!(message(Simulation::new().sessions(0)).contains("sessions should be"));
+        assert_eq!(message(Simulation::new().click_noise(1.5)), "`click_noise` is 1.5, but should be from 0 to 1");
+        assert!(message(Simulation::new().users(7)).starts_with("`users` is 7, but the paper has 5, 10 or 20"));
+        assert!(message(Simulation::new().users(5).etas(vec![1.0])).starts_with("`users` and `etas` both say"));
+        assert!(message(Simulation::new().swap(0.6).shuffle(0.6)).contains("together are 1.2"));
+        assert!(message(Simulation::new().sessions(0)).contains("`sessions` is 0"));
         assert!(message(Simulation::new().max_grade(3)).contains("grades should be at most 3, but one is 4"));
     }
 }

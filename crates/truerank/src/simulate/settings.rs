@@ -2,152 +2,67 @@
 
 use super::{ShownLists, Simulator, paper_etas};
 use crate::data::Dataset;
+use crate::options::{Options, options};
 use crate::{Error, Result};
 
-/// The settings of a simulated log, by default the paper's.
-///
-/// ```no_run
-/// # use truerank::{data::Dataset, simulate::{ShownLists, Simulation}};
-/// # fn example(data: &Dataset, lists: &[ShownLists]) -> truerank::Result<()> {
-/// let simulator = Simulation::new().sessions(1_000_000).seed(1).prepare(data, lists)?;
-/// let log = simulator.log();
-/// # Ok(()) }
-/// ```
-#[derive(Debug, Clone)]
-pub struct Simulation {
-    pub(super) sessions: u64,
-    pub(super) etas: Vec<f64>,
-    pub(super) cluster_ratio: f64,
-    pub(super) users_per_cluster: usize,
-    pub(super) user_noise: f64,
-    pub(super) query_sparsity: f64,
-    pub(super) personal_queries: bool,
-    pub(super) zipf: f64,
-    pub(super) click_noise: f64,
-    pub(super) max_grade: u8,
-    pub(super) swapped: f64,
-    pub(super) shuffled: f64,
-    pub(crate) seed: u64,
-    pub(super) world_seed: Option<u64>,
-}
-
-impl Default for Simulation {
-    fn default() -> Self {
-        Self::new()
+options! {
+    /// The settings of a simulated log, by default the paper's.
+    ///
+    /// ```no_run
+    /// # use truerank::{data::Dataset, simulate::{ShownLists, Simulation}};
+    /// # fn example(data: &Dataset, lists: &[ShownLists]) -> truerank::Result<()> {
+    /// let simulator = Simulation::new().sessions(1_000_000).seed(1).prepare(data, lists)?;
+    /// let log = simulator.log();
+    /// # Ok(()) }
+    /// ```
+    pub struct Simulation {
+        /// How many sessions.
+        sessions: u64 = 1_000_000, at_least(1.0);
+        /// Clusters of users, with the paper's depths: 5, 10 or 20.
+        users: Option<usize> = None, usual("10");
+        /// Depth of each cluster instead, busiest first: θ(k) = k^-η.
+        etas: Vec<f64> = Vec::new(), at_least(0.0), value("η,η,…");
+        /// Users in each cluster, each with its own depth.
+        ///
+        /// All of them have the cluster's queries.
+        users_per_cluster: usize = 1, at_least(1.0), value("N");
+        /// Standard deviation of η among the users of a cluster.
+        ///
+        /// The noise is normal; no η falls below 0.
+        user_noise: f64 = 0.0, at_least(0.0), value("SD");
+        /// Exponent of Zipf's law for how popular queries are.
+        ///
+        /// Each cluster's own taste comes on top.
+        zipf: f64 = 0.0, at_least(0.0), value("S");
+        /// All clusters issue the same queries: no personalized bias.
+        shared_queries: bool = false;
+        /// Probability that a document of grade 0 is found relevant.
+        click_noise: f64 = 0.1, within(0.0, 1.0), value("ε");
+        /// Share of sessions in which rank 1 changes places with a random other.
+        swap: f64 = 0.0, within(0.0, 1.0), value("SHARE");
+        /// Share of sessions in which the whole list is shuffled.
+        shuffle: f64 = 0.0, within(0.0, 1.0), value("SHARE");
+        /// The same seed gives the same log.
+        ///
+        /// It does so on any number of threads.
+        seed: u64 = 1;
+    }
+    beside {
+        /// How many times more sessions each cluster has than the next.
+        cluster_ratio: f64 = 1.25,
+        /// The share of queries that a cluster never issues.
+        query_sparsity: f64 = 0.5,
+        /// The largest grade, which is certainly found relevant.
+        max_grade: u8 = 4,
+        /// A seed of their own for users and their queries, so that several logs can be drawn of one world; else the seed.
+        world_seed: Option<u64> = None,
     }
 }
+
+/// The paper's number of clusters.
+const CLUSTERS: usize = 10;
 
 impl Simulation {
-    /// The paper's protocol with 1,000,000 sessions of 10 clusters.
-    pub fn new() -> Self {
-        Simulation {
-            sessions: 1_000_000,
-            etas: paper_etas(10).expect("the paper has 10 clusters"),
-            cluster_ratio: 1.25,
-            users_per_cluster: 1,
-            user_noise: 0.0,
-            query_sparsity: 0.5,
-            personal_queries: true,
-            zipf: 0.0,
-            click_noise: 0.1,
-            max_grade: 4,
-            swapped: 0.0,
-            shuffled: 0.0,
-            seed: 1,
-            world_seed: None,
-        }
-    }
-
-    /// How many sessions. Default: 1,000,000.
-    pub fn sessions(mut self, sessions: u64) -> Self {
-        self.sessions = sessions;
-        self
-    }
-
-    /// η of each cluster, `θ(u,k) = k^−η`, busiest cluster first. Default: the paper's ten.
-    pub fn etas(mut self, etas: Vec<f64>) -> Self {
-        self.etas = etas;
-        self
-    }
-
-    /// How many times more sessions each cluster has than the next. Default: 1.25.
-    pub fn cluster_ratio(mut self, ratio: f64) -> Self {
-        self.cluster_ratio = ratio;
-        self
-    }
-
-    /// Users in each cluster, each with the cluster's queries. Default: 1.
-    pub fn users_per_cluster(mut self, users: usize) -> Self {
-        self.users_per_cluster = users;
-        self
-    }
-
-    /// The standard deviation of normal noise that each user's η has around the cluster's; none falls below 0. Default: 0.
-    pub fn user_noise(mut self, noise: f64) -> Self {
-        self.user_noise = noise;
-        self
-    }
-
-    /// The share of queries that a cluster never issues. Default: 0.5.
-    pub fn query_sparsity(mut self, share: f64) -> Self {
-        self.query_sparsity = share;
-        self
-    }
-
-    /// Whether clusters differ in their queries. Without it there is no personalized bias. Default: true.
-    pub fn personal_queries(mut self, personal: bool) -> Self {
-        self.personal_queries = personal;
-        self
-    }
-
-    /// Exponent of Zipf's law for how popular queries are, on top of each cluster's own taste. Default: 0, all alike.
-    pub fn zipf(mut self, exponent: f64) -> Self {
-        self.zipf = exponent;
-        self
-    }
-
-    /// ε: the probability that a document of grade 0 is found relevant. Default: 0.1.
-    pub fn click_noise(mut self, epsilon: f64) -> Self {
-        self.click_noise = epsilon;
-        self
-    }
-
-    /// The largest grade, which is certainly found relevant. Default: 4.
-    pub fn max_grade(mut self, grade: u8) -> Self {
-        self.max_grade = grade;
-        self
-    }
-
-    /// The share of sessions in which rank 1 changes places with a random other rank. Default: 0.
-    pub fn swapped(mut self, share: f64) -> Self {
-        self.swapped = share;
-        self
-    }
-
-    /// The share of sessions in which the whole list is shuffled. Default: 0.
-    pub fn shuffled(mut self, share: f64) -> Self {
-        self.shuffled = share;
-        self
-    }
-
-    /// The seed. The same seed gives the same log on any number of threads. Default: 1.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
-    /// A seed of their own for users and their queries, so that several logs can be drawn of one world.
-    /// Default: the seed.
-    pub fn world_seed(mut self, seed: u64) -> Self {
-        self.world_seed = Some(seed);
-        self
-    }
-
-    /// How many sessions there will be.
-    pub fn session_count(&self) -> u64 {
-        self.sessions
-    }
-
     /// The seed that users and traffic are drawn with.
     pub(super) fn world(&self) -> u64 {
         self.world_seed.unwrap_or(self.seed)
@@ -160,32 +75,47 @@ impl Simulation {
     }
 
     /// Checks the settings and draws users and traffic; each of `lists` is one logger, chosen by chance per session.
-    pub fn prepare<'a>(self, data: &'a Dataset, lists: &'a [ShownLists]) -> Result<Simulator<'a>> {
+    pub fn prepare<'a>(mut self, data: &'a Dataset, lists: &'a [ShownLists]) -> Result<Simulator<'a>> {
         self.check()?;
+        self.etas = self.depths()?;
         Simulator::new(self, data, lists)
     }
 
-    fn check(&self) -> Result<()> {
-        let share = |name: &str, value: f64| match (0.0..=1.0).contains(&value) {
-            true => Ok(()),
-            false => Err(Error::parameter(format!("{name} should be between 0 and 1, but is {value}"))),
-        };
-        let at_least = |name: &str, value: f64, least: f64| match value >= least && value.is_finite() {
-            true => Ok(()),
-            false => Err(Error::parameter(format!("{name} should be finite and at least {least}, but is {value}"))),
-        };
-        at_least("sessions", self.sessions as f64, 1.0)?;
-        at_least("number of clusters", self.etas.len() as f64, 1.0)?;
-        self.etas.iter().try_for_each(|&eta| at_least("eta", eta, 0.0))?;
-        at_least("cluster ratio", self.cluster_ratio, f64::MIN_POSITIVE)?;
-        at_least("users per cluster", self.users_per_cluster as f64, 1.0)?;
-        at_least("user noise", self.user_noise, 0.0)?;
-        at_least("zipf exponent", self.zipf, 0.0)?;
-        share("query sparsity", self.query_sparsity)?;
-        share("click noise", self.click_noise)?;
-        share("share of swapped sessions", self.swapped)?;
-        share("share of shuffled sessions", self.shuffled)?;
-        share("share of swapped and shuffled sessions together", self.swapped + self.shuffled)
+    /// η of each cluster: those that were given, or the paper's.
+    fn depths(&self) -> Result<Vec<f64>> {
+        let clusters = self.users.unwrap_or(CLUSTERS);
+        match paper_etas(clusters) {
+            _ if !self.etas.is_empty() => Ok(self.etas.clone()),
+            Some(etas) => Ok(etas),
+            None => Err(Error::option(
+                "users",
+                format!("is {clusters}, but the paper has 5, 10 or 20; give `etas` instead"),
+            )),
+        }
+    }
+
+    /// Refuses what cannot be simulated, whatever the data.
+    pub fn check(&self) -> Result<()> {
+        self.check_ranges()?;
+        self.depths()?;
+        let moved = self.swap + self.shuffle;
+        match () {
+            () if self.users.is_some() && !self.etas.is_empty() => {
+                Err(Error::option("users", "and `etas` both say how many clusters there are; give one of them"))
+            }
+            () if moved > 1.0 => {
+                Err(Error::option("swap", format!("and `shuffle` together are {moved}, but should be at most 1")))
+            }
+            () if !(self.cluster_ratio > 0.0 && self.cluster_ratio.is_finite()) => {
+                let found = self.cluster_ratio;
+                Err(Error::parameter(format!("cluster ratio should be finite and above 0, but is {found}")))
+            }
+            () if !(0.0..=1.0).contains(&self.query_sparsity) => {
+                let found = self.query_sparsity;
+                Err(Error::parameter(format!("query sparsity should be between 0 and 1, but is {found}")))
+            }
+            () => Ok(()),
+        }
     }
 }
 

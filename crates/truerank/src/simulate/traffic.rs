@@ -13,7 +13,7 @@ use crate::random::{Random, stream};
 pub(super) fn draw_traffic(settings: &Simulation, queries: usize) -> Vec<Vec<f64>> {
     let popularity = popularity(settings, queries);
     let clusters = settings.etas.len();
-    let drawn = if settings.personal_queries { clusters } else { 1 };
+    let drawn = if settings.shared_queries { 1 } else { clusters };
     let mut traffic: Vec<Vec<f64>> =
         (0..drawn).map(|cluster| cluster_traffic(settings, cluster as u64, &popularity)).collect();
     let shared = traffic[0].clone();
@@ -80,12 +80,12 @@ mod tests {
 
     #[test]
     fn half_of_the_queries_are_silent_for_a_cluster() {
-        let settings = Simulation::new().seed(3);
+        let settings = Simulation::new().etas(vec![1.0; 10]).seed(3);
         for weights in draw_traffic(&settings, 1000) {
             assert_eq!(weights.iter().filter(|w| **w == 0.0).count(), 500);
             assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         }
-        let shared = draw_traffic(&settings.personal_queries(false), 1000);
+        let shared = draw_traffic(&settings.shared_queries(true), 1000);
         assert!(shared.iter().all(|weights| *weights == shared[0]));
     }
 

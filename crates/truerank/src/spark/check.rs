@@ -2,13 +2,11 @@
 
 use std::path::PathBuf;
 
-use spark_connect::row::Row;
-
-use super::cluster::Cluster;
+use super::cluster::{Cluster, Row};
 use super::paths::{path_of, text};
 use super::source::FILE;
 use crate::counts::{CLICKS_ALONE, ConflictKind, NamedConflict, locate};
-use crate::log::{ReadOptions, for_each_rows, session_of_text, shown};
+use crate::log::{LogPart, ReadOptions, for_each_rows, session_of_text, shown};
 use crate::progress::Silent;
 use crate::sql::{CountView, Dialect};
 use crate::{Error, Result};
@@ -89,7 +87,7 @@ impl Checked<'_> {
 
     /// What reading a file here says of it, where that is an error.
     pub fn first_bad_row(&self, file: &PathBuf) -> Option<Error> {
-        for_each_rows(std::slice::from_ref(file), self.options, &Silent, |_| Ok(())).err()
+        for_each_rows(&[file.clone().into()], self.options, &Silent, |_| Ok(())).err()
     }
 
     /// The row with its place, found by reading the files that have rows of the page.
@@ -102,6 +100,7 @@ impl Checked<'_> {
         );
         let files = self.files_where(&page)?;
         let conflict = NamedConflict { session: session_of_text(&finding.session), query: finding.query.clone(), kind };
+        let files: Vec<LogPart> = files.into_iter().map(LogPart::from).collect();
         Ok(locate(&files, self.options, &conflict))
     }
 

@@ -12,7 +12,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
 
-use spark_connect::row::Row;
+pub(super) use spark_connect::row::Row;
 use spark_connect::{DataFrame, SparkError, SparkSession};
 
 use super::paths::file_url;

@@ -6,9 +6,9 @@ use super::check::Checked;
 use super::cluster::Cluster;
 use super::copy::{copy_cells, copy_patterns, copy_sessions};
 use super::source::{FILE, IdKinds, SOURCE, make_source};
-use crate::counts::{LogSummary, Meta, Totals, is_counts_file};
+use crate::counts::{LogSource, LogSummary, Meta, Totals, is_counts_file};
 use crate::files::{TemporaryFolder, write_folder};
-use crate::log::{LogShape, OnBadRow, ReadOptions};
+use crate::log::{LogShape, ReadOptions};
 use crate::progress::Progress;
 use crate::sql::{CountSql, CountView, Dialect};
 use crate::{Error, Result};
@@ -38,15 +38,12 @@ impl SparkCount {
     /// Counts log files and writes the folder of counts, which appears only when it is complete.
     ///
     /// Of the summary, what pages look like is not known. Bad rows are always an error.
-    pub fn count(
-        &self,
-        paths: &[PathBuf],
-        options: &ReadOptions,
-        output: &Path,
-        progress: &dyn Progress,
-    ) -> Result<(Totals, LogSummary)> {
+    pub fn count(&self, log: &LogSource, output: &Path, progress: &dyn Progress) -> Result<(Totals, LogSummary)> {
+        let LogSource::Rows(parts, options) = log else {
+            return Err(Error::parameter("a cluster counts rows of log files, but this log has none; count it here"));
+        };
         check_options(options)?;
-        let log = LogShape::find(paths, options)?;
+        let log = LogShape::find(parts, options)?;
         progress.begin("counting on Spark", if self.patterns { 5 } else { 4 });
         // Outlives the connection, whose end stops what still writes there.
         let scratch = TemporaryFolder::create_beside(output)?;
@@ -70,12 +67,12 @@ impl SparkCount {
 
 /// Refuses what only counting here can do.
 fn check_options(options: &ReadOptions) -> Result<()> {
-    let refused = |what: &str| Err(Error::parameter(format!("{what} is not for --engine; count without it")));
-    match options.bad_row_policy() {
-        OnBadRow::Skip => refused("--on-bad-row skip"),
-        OnBadRow::Quarantine(_) => refused("--on-bad-row quarantine"),
-        OnBadRow::Error if options.has_range() => refused("--from and --until"),
-        OnBadRow::Error => Ok(()),
+    let refused = |option: &str| Err(Error::option(option, "is not for `engine`; count without it"));
+    match () {
+        () if options.skips() => refused("on_bad_row"),
+        () if options.since.is_some() => refused("since"),
+        () if options.until.is_some() => refused("until"),
+        () => Ok(()),
     }
 }
 
@@ -153,19 +150,24 @@ fn unreadable(error: Error, log: &Checked<'_>) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::log::OnBadRow;
     use crate::progress::Silent;
 
     #[test]
     fn what_only_counting_here_can_do_is_refused_first() {
         let count = |options: ReadOptions| {
-            let outcome =
-                SparkCount::new("sc://nowhere").count(&["no.csv".into()], &options, Path::new("out"), &Silent);
+            let outcome = SparkCount::new("sc://nowhere").count(
+                &LogSource::files(["no.csv"], options),
+                Path::new("out"),
+                &Silent,
+            );
             outcome.unwrap_err().to_string()
         };
         let new = ReadOptions::new;
-        assert_eq!(count(new().on_bad_row(OnBadRow::Skip)), "--on-bad-row skip is not for --engine; count without it");
-        assert!(count(new().on_bad_row(OnBadRow::Quarantine("b".into()))).starts_with("--on-bad-row quarantine"));
-        assert!(count(new().from("2024-03-01".parse().unwrap())).starts_with("--from and --until"));
+        let refused = |option: &str| format!("`{option}` is not for `engine`; count without it");
+        assert_eq!(count(new().on_bad_row(OnBadRow::Skip)), refused("on_bad_row"));
+        assert_eq!(count(new().on_bad_row(OnBadRow::Quarantine)), refused("on_bad_row"));
+        assert_eq!(count(new().since("2024-03-01".parse().unwrap())), refused("since"));
         assert_eq!(count(new()), "no.csv: no such file or folder");
     }
 }

@@ -10,7 +10,7 @@ use crate::ids::Ids;
 use crate::progress::Progress;
 use crate::propensity::em::{Iteration, MARGIN, Squarem, first_guess, jump_length, jump_of, squared_lengths};
 use crate::propensity::{
-    Details, Evidence, Fit, Groups, Identifiability, Propensities, SCALE, average, largest, rescale,
+    Details, Evidence, Fit, Groups, Identifiability, Propensities, RegressionEm, SCALE, average, largest, rescale,
 };
 use crate::{Error, Result};
 
@@ -29,34 +29,23 @@ pub struct SparkEm {
 }
 
 impl SparkEm {
-    /// Estimates one θ(k) for all on the cluster whose Spark Connect server is at `url`.
-    pub fn new(url: &str) -> Self {
-        let squarem = Squarem { iterations: 1000, tolerance: 1e-8, accelerated: true };
-        SparkEm { url: url.to_string(), per_user: false, strict: false, squarem }
-    }
+    /// The options of EM that can be chosen on a cluster, and where that is one value alone, the value.
+    pub const TAKES: [(&str, Option<&str>); 9] = [
+        ("per_user", None),
+        ("strict", None),
+        ("iterations", None),
+        ("tolerance", None),
+        ("seed", None),
+        ("relevance", Some("table")),
+        ("prior", Some("none")),
+        ("shrink", Some("none")),
+        ("resamples", Some("0")),
+    ];
 
-    /// Whether to estimate θ(u,k) of each user. Default: no.
-    pub fn per_user(mut self, per_user: bool) -> Self {
-        self.per_user = per_user;
-        self
-    }
-
-    /// Iterations at most. Default: 1000.
-    pub fn iterations(mut self, iterations: usize) -> Self {
-        self.squarem.iterations = iterations;
-        self
-    }
-
-    /// Stops when the log-likelihood changes by less than this share of itself. Default: 1e-8.
-    pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.squarem.tolerance = tolerance;
-        self
-    }
-
-    /// Whether it is an error if not everything can be compared. Default: false.
-    pub fn strict(mut self, strict: bool) -> Self {
-        self.strict = strict;
-        self
+    /// Estimates what `em` says on the cluster whose Spark Connect server is at `url`, of its options those that a cluster
+    /// [takes](SparkEm::TAKES).
+    pub fn new(url: &str, em: &RegressionEm) -> Self {
+        SparkEm { url: url.to_string(), per_user: em.per_user, strict: em.strict, squarem: em.squarem() }
     }
 
     /// Estimates θ from a folder of counts; steps of the work are kept in a temporary folder beside `output`.

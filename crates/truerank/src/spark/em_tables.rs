@@ -3,17 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::{Float64Array, Int64Array};
-use arrow_schema::{DataType, Field};
-use spark_connect::row::Row;
-
-use super::cluster::Cluster;
+use super::cluster::{Cluster, Row};
 use super::copy::for_each_batch;
 use crate::files::table::{FileType, TableWriter, ids_array, ids_field};
 use crate::ids::{Ids, Interner};
 use crate::propensity::Evidence;
 use crate::propensity::em::MARGIN;
 use crate::{Error, Result};
+use arrow_array::{Float64Array, Int64Array};
+use arrow_schema::{DataType, Field};
 
 const SQL: &str = include_str!("em.sql");
 /// The columns of θ and γ.

@@ -274,7 +274,7 @@ fn quoted(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::{Columns, EventOptions, Header, ReadOptions};
+    use crate::log::{Columns, EventOptions, ReadOptions};
 
     fn shape(name: &str, content: &[u8]) -> FileShape {
         shape_as(name, content, &ReadOptions::new())
@@ -284,7 +284,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(name);
         std::fs::write(&path, content).unwrap();
-        LogShape::find(&[path], options).unwrap().files.remove(0)
+        LogShape::find(&[path.into()], options).unwrap().files.remove(0)
     }
 
     fn columns(mappings: &[&str]) -> Columns {
@@ -319,9 +319,12 @@ mod tests {
         let events = b"type,session,query,docs,doc\nquery,s,q,a|b,\nclick,s,,,a\n";
         let names = ["session", "user", "query", "doc", "position", "click"].map(String::from).to_vec();
         let refused = [
-            (shape_as("e.csv", events, &ReadOptions::new().event_log(EventOptions::new("type"))), "is a log of events"),
+            (
+                shape_as("e.csv", events, &ReadOptions::new().events(EventOptions::new().event_column("type".into()))),
+                "is a log of events",
+            ),
             (shape_as("a.csv", ROW, &ReadOptions::new().columns(columns(&["session="]))), "has no sessions"),
-            (shape_as("b.csv", b"1,u,q,d,1,0\n", &ReadOptions::new().header(Header::Names(names))), "has no header"),
+            (shape_as("b.csv", b"1,u,q,d,1,0\n", &ReadOptions::new().header(names)), "has no header"),
         ];
         for (shape, expected) in refused {
             let message = check(&shape).unwrap_err().to_string();

@@ -3,12 +3,27 @@
 use super::click::click_value;
 use super::dialect::Dialect;
 use crate::log::{ALL_PAGES, ClickWhen, Columns, MAX_POSITION, QUERY_JOINT};
+use crate::options::options;
 use crate::{Error, Result};
 
 const TEMPLATE: &str = include_str!("count.sql");
 
 /// Between the parts of a session that is made of several columns, as when counting without SQL.
 const JOINT: &str = "CHR(31)";
+
+options! {
+    /// How a log in a warehouse is counted.
+    pub struct SqlOptions {
+        /// Whose SQL it is.
+        dialect: Dialect = Dialect::Spark;
+        /// The column of session, user, query, doc, position or click, such as user=client_id.
+        columns: Columns = Columns::default(), value("FIELD=NAME"), alias("column"), usual("the field's name");
+        /// What makes a click, instead of a column of 0 and 1: 'dwell_time>0', 'action=click|purchase' or 'dwell_time present'.
+        click_when: Option<ClickWhen> = None, value("CONDITION");
+        /// The table of the log; of a dotted name each part is quoted.
+        log: String = "log".to_string(), value("TABLE");
+    }
+}
 
 /// Counts a log in a warehouse: the statements make the cells, sessions and patterns that [`counts`](crate::counts) does.
 ///
@@ -94,6 +109,17 @@ impl CountSql {
         CountSql { dialect, source: String::new(), fields, place: None }.table("log")
     }
 
+    /// Counts as the options say.
+    pub fn of(options: &SqlOptions) -> Result<Self> {
+        let SqlOptions { dialect, columns, click_when, log } = options;
+        crate::log::check_click(click_when.as_ref(), columns)?;
+        let sql = CountSql::new(*dialect).columns(columns)?.table(log);
+        Ok(match click_when {
+            Some(when) => sql.click_when(when),
+            None => sql,
+        })
+    }
+
     /// The table of the log. Where its name has dots, each part is quoted by itself. Default: `log`.
     pub fn table(mut self, name: &str) -> Self {
         let parts: Vec<String> = name.split('.').map(|part| self.dialect.identifier(part)).collect();
@@ -137,7 +163,6 @@ impl CountSql {
     }
 
     /// Passes a column of this name on to [`CountView::Log`].
-    #[cfg(feature = "spark")]
     pub(crate) fn place(mut self, place: &'static str) -> Self {
         self.place = Some(place);
         self

@@ -1,10 +1,6 @@
 //! How engines write the same thing: quotes, types, and a few functions.
 
-use std::fmt;
-use std::str::FromStr;
-
-use crate::Result;
-use crate::named::find_named;
+use crate::named::named;
 
 /// An engine's SQL.
 ///
@@ -25,8 +21,6 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    pub(super) const ALL: [Dialect; 3] = [Dialect::Spark, Dialect::DuckDb, Dialect::BigQuery];
-
     /// A name of a column or table, whatever is in it.
     pub fn identifier(self, name: &str) -> String {
         match self {
@@ -101,23 +95,7 @@ fn escaped(text: &str, quote: char) -> String {
     escaped
 }
 
-impl fmt::Display for Dialect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Dialect::Spark => "spark",
-            Dialect::DuckDb => "duckdb",
-            Dialect::BigQuery => "bigquery",
-        })
-    }
-}
-
-impl FromStr for Dialect {
-    type Err = crate::Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        find_named(&Dialect::ALL, text, "a dialect of SQL")
-    }
-}
+named!(Dialect, "a dialect of SQL": Spark "spark", DuckDb "duckdb", BigQuery "bigquery");
 
 #[cfg(test)]
 mod tests {

@@ -8,8 +8,7 @@ mod click;
 mod count;
 mod dialect;
 
-pub use count::{CountSql, CountView};
+pub use count::{CountSql, CountView, SqlOptions};
 pub use dialect::Dialect;
 
-#[cfg(feature = "spark")]
 pub(crate) use click::click_value;

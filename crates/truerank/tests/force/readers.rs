@@ -10,13 +10,13 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::WriterProperties;
-use truerank::counts::{CountOptions, Counts, Need, StoredCounts, count_files, count_log, open_counts};
+use truerank::counts::{CountOptions, Counts, LogSource, Need, SplitBy, StoredCounts, count_log, open_counts};
 use truerank::data::{self, Dataset, DatasetFormat, Generator, Preset, Splits};
-use truerank::evaluate::{ClickPrediction, Evaluator, Measure};
+use truerank::evaluate::{ClickPrediction, Evaluator, Measure, Resampling};
 use truerank::experiment::{Method, Question, Run, Settings, Source, Store, WorldFacts};
 use truerank::files::Room;
 use truerank::ids::Ids;
-use truerank::log::{self, ClickList, Columns, EventOptions, Header, LogFormat, OnBadRow, ReadOptions, Time};
+use truerank::log::{self, ClickList, Columns, EventOptions, LogFormat, OnBadRow, ReadOptions, Time};
 use truerank::memory::Memory;
 use truerank::network::{Architecture, Network, Scaling};
 use truerank::progress::Silent;
@@ -162,14 +162,12 @@ fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
 /// Reads a log as commands do, with bad rows refused or left out.
 fn read_log(path: &Path, how: u64, options: &ReadOptions) -> Result<()> {
     let on_bad_row = if how.is_multiple_of(2) { OnBadRow::Error } else { OnBadRow::Skip };
-    let options = options.clone().on_bad_row(on_bad_row);
-    let paths = [path.to_path_buf()];
+    let log = LogSource::files([path], options.clone().on_bad_row(on_bad_row));
     match how / 2 % 16 {
-        0 => log::read_log(&paths, &options).map(drop),
-        1 => count_files(&paths, &options, &CountOptions::new().patterns(true), &Silent).map(drop),
-        2 => log::time_at(&paths, &options, 0.5).map(drop),
-        3 => log::read_features(&paths, &options, &["position".to_string()], None).map(drop),
-        _ => log::read_log(&paths, &options).map(drop),
+        1 => log.count(&CountOptions::new().patterns(true), &Silent).map(drop),
+        2 => log.split(SplitBy::Time, 0.5, 1, &Silent).map(drop),
+        3 => log.features(&["position".to_string()], None, 4).map(drop),
+        _ => log.read().map(drop),
     }
 }
 
@@ -186,16 +184,15 @@ fn logs(sample: &Sample) -> Vec<Reader> {
     let (all, gz, zst) = (texts(&[csv, &tsv]), gzip(csv.as_bytes()), zstd(csv.as_bytes()));
     let plain_options = |path: &Path, how: u64| read_log(path, how, &ReadOptions::new());
     let condition: truerank::log::ClickWhen = "position<=2".parse().unwrap();
-    let headless = ReadOptions::new().header(Header::Names(
-        ["session", "user", "query", "doc", "position", "click", "time"].map(String::from).to_vec(),
-    ));
+    let headless = ReadOptions::new()
+        .header(["session", "user", "query", "doc", "position", "click", "time"].map(String::from).to_vec());
     vec![
         reader("csv", "log.csv", all.clone(), plain_options),
         reader("csv without header", "log.csv", texts(&[csv.split_once('\n').unwrap().1]), move |path, how| {
             read_log(path, how, &headless)
         }),
         reader("csv with a condition", "log.csv", all, move |path, how| {
-            read_log(path, how, &ReadOptions::new().click_when(condition.clone()).from("2024-03-01".parse().unwrap()))
+            read_log(path, how, &ReadOptions::new().click_when(condition.clone()).since("2024-03-01".parse().unwrap()))
         }),
         reader("tsv", "log.tsv", texts(&[&tsv]), plain_options),
         reader("csv.gz", "log.csv.gz", vec![gz], plain_options),
@@ -222,10 +219,13 @@ fn event_logs() -> Vec<Reader> {
     let ubi = |path: &Path| {
         let folder = path.parent().unwrap();
         let [queries, actions] = ["queries.jsonl", "events.jsonl"].map(|name| folder.join(name));
-        log::read_ubi(&[queries], &[actions], &log::UbiOptions::new()).map(drop)
+        LogSource::Ubi(vec![queries], vec![actions], log::UbiOptions::new()).read().map(drop)
     };
-    let options = EventOptions::new("event").queries(vec!["shown".into()]).clicks(vec!["click".into()]);
-    let options = ReadOptions::new().event_log(options);
+    let options = EventOptions::new()
+        .event_column("event".into())
+        .query_event(vec!["shown".into()])
+        .click_event(vec!["click".into()]);
+    let options = ReadOptions::new().events(options);
     vec![
         reader("events", "log.csv", texts(&[events]), move |path, how| read_log(path, how, &options)),
         reader("yandex", "log.txt", texts(&[yandex]), |path, how| {
@@ -436,7 +436,8 @@ fn relevance(sample: &Arc<Sample>) -> Reader {
         let read = Relevance::read(path)?;
         let _ = read.for_ranker(10);
         let predicted = PredictedRelevance::from(&read);
-        let _ = ClickPrediction::of(&used.counts, &used.propensities, &predicted, None, 2, 1);
+        let _ =
+            ClickPrediction::of(&used.counts, &used.propensities, &predicted, None, &Resampling::new().resamples(2));
         Ok(())
     })
 }
@@ -584,7 +585,6 @@ fn parse_all(text: &str) {
     parse::<truerank::network::Optimizer>(text);
     parse::<truerank::evaluate::EmptyQueries>(text);
     parse::<truerank::evaluate::ClickMeasure>(text);
-    parse::<truerank::fit::RankerForm>(text);
     parse::<truerank::propensity::ClusterCount>(text);
     parse::<truerank::propensity::Grouping>(text);
     parse::<truerank::propensity::RelevanceForm>(text);

@@ -21,7 +21,7 @@ use crate::random::stream;
 use factors::{QueryFactors, Sizes};
 use views::Views;
 
-pub use preset::{Generator, Preset};
+pub use preset::{Generation, Generator, Preset};
 
 /// One generated query: the features and the utility of each document, row after row.
 struct Query {

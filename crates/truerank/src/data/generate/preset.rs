@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::factors::Mix;
 use crate::named::find_named;
+use crate::options::{option_value, options};
 use crate::{Error, Result};
 
 /// A named data set of the generator.
@@ -22,20 +23,26 @@ pub enum Preset {
     Hard,
 }
 
+option_value!(Preset: Kind::Choice(Preset::ALL.map(Preset::name).to_vec()));
+
 impl Preset {
     /// All presets.
     pub const ALL: [Preset; 5] = [Preset::Tiny, Preset::Small, Preset::Yahoo, Preset::Baidu, Preset::Hard];
-}
 
-impl fmt::Display for Preset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
+    fn name(self) -> &'static str {
+        match self {
             Preset::Tiny => "tiny",
             Preset::Small => "small",
             Preset::Yahoo => "yahoo",
             Preset::Baidu => "baidu",
             Preset::Hard => "hard",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Preset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 
@@ -44,6 +51,36 @@ impl FromStr for Preset {
 
     fn from_str(text: &str) -> Result<Self> {
         find_named(&Preset::ALL, text, "a preset")
+    }
+}
+
+options! {
+    /// Which data set is generated.
+    pub struct Generation {
+        /// Size and kind of the data.
+        preset: Preset = Preset::Small;
+        /// The same seed gives the same data.
+        seed: u64 = 1;
+        /// Numbers of training, validation and test queries.
+        queries: Vec<usize> = Vec::new(), usual("the preset's"), value("N,N,N");
+        /// How many features documents have. Queries, documents and grades do not depend on it.
+        features: Option<usize> = None, usual("the preset's"), at_least(1.0), value("N");
+    }
+}
+
+impl Generation {
+    /// The generator of the data set.
+    pub fn generator(&self) -> Result<Generator> {
+        let mut generator = Generator::preset(self.preset).seed(self.seed);
+        generator.features = self.features.unwrap_or(generator.features);
+        match self.queries.as_slice() {
+            [] => Ok(generator),
+            &[train, validation, test] => Ok(generator.queries(train, validation, test)),
+            other => {
+                let found = format!("has {} numbers, but should have three: to train, validate and test", other.len());
+                Err(Error::option("queries", found))
+            }
+        }
     }
 }
 

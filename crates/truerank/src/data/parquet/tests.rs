@@ -109,7 +109,7 @@ fn bad_tables_are_refused_with_their_row() {
         ),
         (
             vec![one(), ("f0", floats(&[0.0; 3]))],
-            "feature index is 0, but indices start at 1; pass --zero-based if this file counts from 0",
+            "feature index is 0, but indices start at 1; pass `zero_based` if this file counts from 0",
         ),
         (
             vec![query(), f1()],
@@ -121,7 +121,7 @@ fn bad_tables_are_refused_with_their_row() {
         ),
         (
             vec![one(), ("grade", integers(&[0, 5, 0])), f1()],
-            "row 2: grade is 5, but grades go from 0 to 4; pass --max-grade 5 if that is right",
+            "row 2: grade is 5, but grades go from 0 to 4; pass `max_grade` 5 if that is right",
         ),
         (
             vec![one(), ("grade", floats(&[0.0, 0.5, 0.0])), f1()],

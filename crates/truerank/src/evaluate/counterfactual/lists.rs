@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::counts::{Cell, Counts, Pages};
+use crate::counts::{Cell, CountsView, Pages};
 use crate::{Error, Result};
 
 /// A query whose clicks judge.
@@ -39,22 +39,30 @@ impl JudgedQuery {
         JudgedQuery { rows, sessions, lists: lists.iter().filter_map(list).collect() }
     }
 
+    /// Lets its first row be number `start`.
+    pub fn move_to(&mut self, start: usize) {
+        let from = self.rows.start;
+        self.rows = start..start + self.rows.len();
+        let rows = self.lists.iter_mut().flat_map(|list| &mut list.rows);
+        rows.for_each(|row| *row = (*row as usize - from + start) as u32);
+    }
+
     pub fn pages(&self) -> u64 {
         self.lists.iter().map(|list| list.pages as u64).sum()
     }
 }
 
-/// The lists of each query: those of the pages that counts keep, or of the cells where these leave no doubt.
-pub(super) fn shown_lists(counts: &Counts) -> Result<Vec<Vec<ShownList>>> {
-    match &counts.pages {
-        Some(pages) => Ok(lists_of_pages(pages, counts.queries.len())),
-        None => lists_of_cells(counts),
+/// The lists of each query that judges: those of the pages that counts keep, or of the cells where these leave no doubt.
+pub(super) fn shown_lists(counts: &dyn CountsView, judges: &dyn Fn(u32) -> bool) -> Result<Vec<Vec<ShownList>>> {
+    match counts.pages() {
+        Some(pages) => Ok(lists_of_pages(pages, counts.queries().len(), judges)),
+        None => lists_of_cells(counts, judges),
     }
 }
 
-fn lists_of_pages(pages: &Pages, queries: usize) -> Vec<Vec<ShownList>> {
+fn lists_of_pages(pages: &Pages, queries: usize, judges: &dyn Fn(u32) -> bool) -> Vec<Vec<ShownList>> {
     let mut lists = vec![Vec::new(); queries];
-    for of_query in pages.by_query() {
+    for of_query in pages.by_query().filter(|pages| judges(pages[0].query)) {
         let mut found: BTreeMap<Vec<(u32, u32)>, u64> = BTreeMap::new();
         for page in of_query {
             let list = pages.of(page).iter().map(|shown| (shown.position, shown.doc)).collect();
@@ -66,15 +74,19 @@ fn lists_of_pages(pages: &Pages, queries: usize) -> Vec<Vec<ShownList>> {
 }
 
 /// One list for each query, which every session saw.
-fn lists_of_cells(counts: &Counts) -> Result<Vec<Vec<ShownList>>> {
+fn lists_of_cells(counts: &dyn CountsView, judges: &dyn Fn(u32) -> bool) -> Result<Vec<Vec<ShownList>>> {
     let sessions = counts.sessions_per_query();
-    let mut lists = vec![Vec::new(); counts.queries.len()];
-    for cells in counts.cells.chunk_by(|a, b| a.query == b.query) {
-        let query = cells[0].query as usize;
-        let Some(list) = only_list(cells, sessions[query]) else { return Err(unknown_pages(counts, query)) };
-        lists[query] = vec![(list, sessions[query])];
-    }
-    Ok(lists)
+    let (mut lists, mut unknown) = (vec![Vec::new(); counts.queries().len()], None);
+    counts.for_each_cells(|cells| {
+        for cells in cells.chunk_by(|a, b| a.query == b.query).filter(|cells| judges(cells[0].query)) {
+            let query = cells[0].query as usize;
+            match only_list(cells, sessions[query]) {
+                Some(list) => lists[query] = vec![(list, sessions[query])],
+                None => unknown = unknown.or(Some(query)),
+            }
+        }
+    })?;
+    unknown.map_or(Ok(lists), |query| Err(unknown_pages(counts, query)))
 }
 
 fn only_list(cells: &[Cell], sessions: u64) -> Option<Vec<(u32, u32)>> {
@@ -89,10 +101,10 @@ fn only_list(cells: &[Cell], sessions: u64) -> Option<Vec<(u32, u32)>> {
     Some(list)
 }
 
-fn unknown_pages(counts: &Counts, query: usize) -> Error {
+fn unknown_pages(counts: &dyn CountsView, query: usize) -> Error {
     Error::parameter(format!(
         "judging by clicks needs to know which documents were shown together, but these counts keep no result pages, and query '{}' was \
          not answered by one list; count its log again, on this machine",
-        counts.queries.name(query)
+        counts.queries().name(query)
     ))
 }

@@ -5,15 +5,18 @@ mod measure;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+
 use lists::{JudgedQuery, shown_lists};
 pub use measure::ClickMeasure;
 
 use super::bootstrap::{Bounds, PairedDifference, Ratio, resampled};
-use crate::counts::{Cell, Counts};
-use crate::data::{Dataset, RowFinder, nothing_matches};
+use crate::counts::Cell;
+use crate::data::{Dataset, nothing_matches};
 use crate::math::{Score, rank};
-use crate::propensity::Propensities;
-use crate::relevance::{Clipped, Estimation, Estimator, Exposures};
+use crate::progress::Silent;
+use crate::propensity::Joined;
+use crate::relevance::{Clipped, Estimation, Estimator, KnownLog};
 use crate::{Error, Result};
 
 /// Logged clicks as gains of a data set's documents, ready to judge any ranking of them.
@@ -64,35 +67,39 @@ pub struct JudgedLog {
 const TOP: usize = 10;
 
 impl Counterfactual {
-    /// Takes the clicks of `counts`, those of queries that no judged ranker learned from, with an estimator's weights;
-    /// `clip` (τ) is for those that divide by exposure.
+    /// Takes the clicks of a log of queries that no judged ranker learned from, with an estimator's weights; `clip` (τ) is for those
+    /// that divide by exposure.
     ///
     /// It is an error if no shown document is in the data set, if there are no clicks, or if nothing is known of which documents were
     /// shown together.
-    pub fn new(
-        data: &Dataset,
-        counts: &Counts,
-        propensities: &Propensities,
+    pub fn new(log: &KnownLog<'_>, estimator: Estimator, clip: Option<f64>) -> Result<Self> {
+        Counterfactual::of_queries(log, estimator, clip, &|_| true)
+    }
+
+    /// The same of some queries of the log, by their numbers.
+    pub(crate) fn of_queries(
+        log: &KnownLog<'_>,
         estimator: Estimator,
         clip: Option<f64>,
+        judges: &(dyn Fn(u32) -> bool + Sync),
     ) -> Result<Self> {
-        let exposures = Exposures::new(counts, propensities)?;
-        let weighing = Estimation::new(estimator).clip(clip).weigh(&exposures)?;
-        let clicks = weighing.click_weights()?;
-        let mut counterfactual = Counterfactual::empty(data);
+        let weighing = Estimation::new(estimator).clip(clip).weigh(log.exposures(&Silent)?)?;
+        let clicks = weighing.click_weights_of(judges)?;
+        let mut counterfactual = Counterfactual::empty(log.log.require_data()?);
         counterfactual.log.clipped = weighing.clipped();
-        counterfactual.join(data, counts, &clicks)?;
+        counterfactual.join(&log.log, judges, &clicks)?;
         match counterfactual.log.clicks {
             0 => Err(Error::parameter("no document of the data set was clicked in this log, so it judges nothing")),
             _ => Ok(counterfactual),
         }
     }
 
-    /// The same questions by human grades, with gains of `2^grade − 1`: the pages of `counts` say what was shown.
-    pub fn of_grades(data: &Dataset, counts: &Counts) -> Result<Self> {
+    /// The same questions by human grades, with gains of `2^grade − 1`: the pages of the log say what was shown.
+    pub fn of_grades(log: &Joined<'_>) -> Result<Self> {
+        let data = log.require_data()?;
         let grades = data.require_grades("judging by grades")?;
         let mut counterfactual = Counterfactual::empty(data);
-        counterfactual.join(data, counts, &[])?;
+        counterfactual.join(log, &|_| true, &[])?;
         counterfactual.gains = grades.iter().map(|&grade| Some(f64::from(grade).exp2() - 1.0)).collect();
         Ok(counterfactual)
     }
@@ -111,39 +118,53 @@ impl Counterfactual {
     }
 
     /// Gives the weights of clicks to the rows that they are about.
-    fn join(&mut self, data: &Dataset, counts: &Counts, clicks: &[(Cell, f64)]) -> Result<()> {
-        let finder = RowFinder::new(data, &counts.queries, &counts.docs);
-        let lists = shown_lists(counts)?;
-        let sessions = counts.sessions_per_query();
-        let mut clicks = clicks.iter().peekable();
-        for cells in counts.cells.chunk_by(|a, b| a.query == b.query) {
-            let query = cells[0].query;
-            let shown: Vec<u32> = cells.chunk_by(|a, b| a.doc == b.doc).map(|of_doc| of_doc[0].doc).collect();
+    fn join(&mut self, log: &Joined<'_>, judges: &dyn Fn(u32) -> bool, clicks: &[(Cell, f64)]) -> Result<()> {
+        let (data, docs, join) = (log.require_data()?, log.docs()?, log.join()?);
+        let lists = shown_lists(log.counts, judges)?;
+        let sessions = log.counts.sessions_per_query();
+        let (mut clicks, mut start) = (clicks.iter().peekable(), 0);
+        for shown in docs.chunk_by(|a, b| a.0 == b.0) {
+            let (query, rows) = (shown[0].0, &join.rows[start..start + shown.len()]);
+            start += shown.len();
+            if !judges(query) {
+                continue;
+            }
             let mut of_query = Vec::new();
             while let Some(click) = clicks.next_if(|(cell, _)| cell.query == query) {
                 of_query.push(*click);
             }
-            let Some((number, rows)) = finder.find(query, shown.iter().copied()) else {
+            let Some(number) = join.queries[query as usize] else {
                 self.log.unknown_queries += 1;
                 continue;
             };
             let known = rows.iter().filter(|row| row.is_some()).count();
             self.log.unknown_docs += shown.len() - known;
             if known > 0 {
-                let row_of = |doc: u32| shown.binary_search(&doc).ok().and_then(|place| rows[place]);
+                let row_of = |doc: u32| shown.binary_search(&(query, doc)).ok().and_then(|place| rows[place]);
                 rows.iter().flatten().for_each(|&row| self.gains[row as usize] = Some(0.0));
                 self.add_clicks(&of_query, row_of);
                 let sessions = sessions[query as usize] as f64;
-                let judged = JudgedQuery::new(data.rows_of(number), sessions, &lists[query as usize], row_of);
+                let judged = JudgedQuery::new(data.rows_of(number as usize), sessions, &lists[query as usize], row_of);
                 self.log.pages += judged.pages();
                 self.log.queries += 1;
                 self.queries.push(judged);
             }
         }
         match self.log.queries {
-            0 => Err(nothing_matches(data, &counts.queries, "document of the log", "log's")),
+            0 => Err(nothing_matches(data, log.counts.queries(), "document of the log", "log's")),
             _ => Ok(()),
         }
+    }
+
+    /// The same for the data set that has these queries alone, all that judge among them, in this order.
+    pub(crate) fn within(mut self, data: &Dataset, queries: &[usize]) -> Self {
+        let (mut gains, mut moved) = (Vec::new(), HashMap::new());
+        for rows in queries.iter().map(|&query| data.rows_of(query)) {
+            moved.insert(rows.start, gains.len());
+            gains.extend_from_slice(&self.gains[rows]);
+        }
+        self.queries.iter_mut().for_each(|query| query.move_to(moved[&query.rows.start]));
+        Counterfactual { gains, ..self }
     }
 
     fn add_clicks(&mut self, clicks: &[(Cell, f64)], row_of: impl Fn(u32) -> Option<u32>) {

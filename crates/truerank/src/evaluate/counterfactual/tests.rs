@@ -2,10 +2,11 @@ use rand::RngExt;
 use rayon::prelude::*;
 
 use super::*;
-use crate::counts::{CountOptions, count_log};
-use crate::data::DatasetBuilder;
+use crate::counts::{CountOptions, Counts, count_log};
+use crate::data::{DatasetBuilder, RowFinder};
 use crate::ids::Ids;
 use crate::math::discount;
+use crate::propensity::Propensities;
 use crate::random::stream;
 use crate::simulate::{ShownLists, Simulation};
 
@@ -21,6 +22,12 @@ struct World {
     propensities: Propensities,
     /// The values that γ in place of ŷ would give.
     truth: Vec<f64>,
+}
+
+impl World {
+    fn known(&self) -> KnownLog<'_> {
+        KnownLog::examined(&self.counts, Some(&self.data), &self.propensities)
+    }
 }
 
 fn world(seed: u64, queries: usize, sessions: u64) -> World {
@@ -65,7 +72,7 @@ fn truth(data: &Dataset, scores: &[f32], gamma: &[f64], counts: &Counts) -> Vec<
 const MEASURES: [ClickMeasure; 2] = [ClickMeasure::Dcg(5), ClickMeasure::Arp];
 
 fn judge(world: &World, estimator: Estimator) -> Judgement {
-    Counterfactual::new(&world.data, &world.counts, &world.propensities, estimator, None)
+    Counterfactual::new(&world.known(), estimator, None)
         .unwrap()
         .measures(MEASURES.to_vec())
         .resamples(200)
@@ -126,8 +133,7 @@ fn intervals_cover_the_value_over_all_queries() {
 #[test]
 fn paired_differences_tell_what_single_intervals_do_not() {
     let world = world(1, 300, 20_000);
-    let judge =
-        Counterfactual::new(&world.data, &world.counts, &world.propensities, Estimator::UserAware, None).unwrap();
+    let judge = Counterfactual::new(&world.known(), Estimator::UserAware, None).unwrap();
     let better: Vec<f32> =
         world.scores.iter().zip(world.data.grades().unwrap()).map(|(s, g)| s + f32::from(*g)).collect();
     let (a, b) = (judge.judge_candidates(&better).unwrap(), judge.judge_candidates(&world.scores).unwrap());
@@ -144,8 +150,7 @@ fn paired_differences_tell_what_single_intervals_do_not() {
 #[test]
 fn a_ranking_like_the_shown_one_is_judged_like_the_log() {
     let world = world(5, 50, 3000);
-    let judge =
-        Counterfactual::new(&world.data, &world.counts, &world.propensities, Estimator::UserAware, None).unwrap();
+    let judge = Counterfactual::new(&world.known(), Estimator::UserAware, None).unwrap();
     // Equal scores keep the order, and the last of six documents, which is never shown, is the last of all candidates.
     let flat = vec![0.0; world.data.len()];
     let (pages, candidates) = (judge.judge(&flat).unwrap(), judge.judge_candidates(&flat).unwrap());
@@ -165,7 +170,7 @@ fn a_ranking_like_the_shown_one_is_judged_like_the_log() {
 fn documents_that_were_never_shown_may_earn_what_the_last_of_a_page_does() {
     let world = world(5, 50, 3000);
     let judge = || {
-        let judge = Counterfactual::new(&world.data, &world.counts, &world.propensities, Estimator::UserAware, None);
+        let judge = Counterfactual::new(&world.known(), Estimator::UserAware, None);
         judge.unwrap().measures(vec![ClickMeasure::Dcg(DOCS)]).resamples(0)
     };
     let value = |found: Judgement| found.values[0].value;
@@ -198,14 +203,17 @@ fn ratios_to_truth(lists: Lists, zipf: bool, seed: u64) -> [f64; 2] {
     };
     let simulation = Simulation::new().etas(vec![2.0, 1.0, 0.0]).sessions(12_000).seed(seed);
     let simulation = match lists {
-        Lists::Shuffled(share) => simulation.shuffled(share),
+        Lists::Shuffled(share) => simulation.shuffle(share),
         _ => simulation,
     };
     let simulation = if zipf { simulation.zipf(1.0) } else { simulation };
     let simulator = simulation.prepare(&world.data, &shown).unwrap();
     let (counts, _) = count_log(&simulator.log(), &CountOptions::new()).unwrap();
     let theta = simulator.propensities();
-    let judge = Counterfactual::new(&world.data, &counts, &theta, Estimator::UserAware, None).unwrap().resamples(100);
+    let judge =
+        Counterfactual::new(&KnownLog::examined(&counts, Some(&world.data), &theta), Estimator::UserAware, None)
+            .unwrap()
+            .resamples(100);
     let finder = RowFinder::new(&world.data, &counts.queries, &counts.docs);
     let (gamma, pages) = (simulator.relevance(), counts.pages.as_ref().unwrap());
     let mut truth = [0.0; 2];
@@ -246,7 +254,11 @@ fn reordering_needs_to_know_what_was_shown_together() {
     let mut counts = world.counts.clone();
     assert!(counts.pages.is_none(), "cells are drawn without pages");
     counts.cells[0].position = 3;
-    let found = Counterfactual::new(&world.data, &counts, &world.propensities, Estimator::UserAware, None);
+    let found = Counterfactual::new(
+        &KnownLog::examined(&counts, Some(&world.data), &world.propensities),
+        Estimator::UserAware,
+        None,
+    );
     assert!(found.err().unwrap().to_string().contains("count its log again"));
 }
 
@@ -256,8 +268,7 @@ fn noise_lowers_normalised_gains() {
     let ndcg = |sessions| {
         let world = world(2, 100, sessions);
         let gamma: Vec<f32> = world.data.grades().unwrap().iter().map(|&grade| f32::from(grade)).collect();
-        let judge =
-            Counterfactual::new(&world.data, &world.counts, &world.propensities, Estimator::UserAware, None).unwrap();
+        let judge = Counterfactual::new(&world.known(), Estimator::UserAware, None).unwrap();
         judge.judge(&gamma).unwrap().value(ClickMeasure::Ndcg(5)).unwrap().value
     };
     let (few, many) = (ndcg(1000), ndcg(10_000_000));
@@ -268,7 +279,12 @@ fn noise_lowers_normalised_gains() {
 fn self_normalised_gains_do_not_depend_on_the_scale_of_examination() {
     let world = world(3, 40, 2000);
     let value = |propensities: &Propensities| {
-        let judge = Counterfactual::new(&world.data, &world.counts, propensities, Estimator::UserAware, None).unwrap();
+        let judge = Counterfactual::new(
+            &KnownLog::examined(&world.counts, Some(&world.data), propensities),
+            Estimator::UserAware,
+            None,
+        )
+        .unwrap();
         judge.self_normalised(true).judge(&world.scores).unwrap().value(ClickMeasure::Dcg(5)).unwrap().value
     };
     let mut halved = world.propensities.clone();
@@ -280,7 +296,7 @@ fn self_normalised_gains_do_not_depend_on_the_scale_of_examination() {
 fn logs_that_judge_nothing_are_refused() {
     let mut world = world(1, 10, 100);
     let refused = |world: &World| {
-        let found = Counterfactual::new(&world.data, &world.counts, &world.propensities, Estimator::UserAware, None);
+        let found = Counterfactual::new(&world.known(), Estimator::UserAware, None);
         found.err().unwrap().to_string()
     };
     world.counts.cells.iter_mut().for_each(|cell| cell.clicks = 0);

@@ -65,7 +65,7 @@ impl BatchLog {
         let names: Vec<_> = source.schema().fields().iter().map(|field| field.name().clone()).collect();
         let layout = Layout::find(path, &names, options)?;
         types::check_types(path, source.schema(), &layout)?;
-        let (stops, places) = (!options.skips(), options.places);
+        let (stops, places) = (!options.skips(), options.more.places);
         let mut log = BatchLog { path: path.to_path_buf(), source, layout, stops, places };
         log.find_lists(options, &names, notes)?;
         log.layout.check(path, &names, options)?;
@@ -80,14 +80,12 @@ impl BatchLog {
         self.source.first_rows().len()
     }
 
-    #[cfg(feature = "spark")]
     pub fn columns(&self) -> Vec<(String, super::shape::ColumnKind)> {
         let fields = self.source.schema().fields().iter();
         fields.map(|field| (field.name().clone(), types::kind_of(field.data_type()))).collect()
     }
 
     /// The exact types of the columns that are read.
-    #[cfg(feature = "spark")]
     pub fn types(&self) -> Vec<String> {
         let schema = self.source.schema();
         self.layout.columns().into_iter().map(|at| schema.field(at).data_type().to_string()).collect()

@@ -68,7 +68,6 @@ fn check_type(at: usize, name: &str, kind: &DataType, layout: &Layout) -> Result
     }
 }
 
-#[cfg(feature = "spark")]
 pub(super) fn kind_of(data_type: &DataType) -> crate::log::shape::ColumnKind {
     use crate::log::shape::ColumnKind;
     match data_type {

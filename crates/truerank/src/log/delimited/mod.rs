@@ -67,17 +67,17 @@ impl DelimitedForm {
         options: &ReadOptions,
         notes: &mut Vec<String>,
     ) -> Result<Option<Self>> {
-        let Some((names, end)) = read_names(path, blocks, delimiter, &options.header)? else { return Ok(None) };
+        let Some((names, end)) = read_names(path, blocks, delimiter, options.header_kind())? else { return Ok(None) };
         blocks.skip(end);
         let layout = Layout::find(path, &names, options)?;
         let mut form = DelimitedForm {
             path: path.to_path_buf(),
             delimiter,
-            first: if options.header == Header::First { "header" } else { "first line" },
+            first: if options.header_kind() == Header::First { "header" } else { "first line" },
             width: names.len(),
             layout,
             stops: !options.skips(),
-            places: options.places,
+            places: options.more.places,
         };
         let length = blocks.head(0)?.len();
         let is_end = blocks.is_end();
@@ -129,7 +129,6 @@ impl TextForm for DelimitedForm {
         &self.layout
     }
 
-    #[cfg(feature = "spark")]
     fn columns(&self) -> Vec<(String, super::shape::ColumnKind)> {
         (0..self.width).map(|at| (format!("c{at}"), super::shape::ColumnKind::Text)).collect()
     }
@@ -207,18 +206,18 @@ fn read_names(
     path: &Path,
     blocks: &mut Blocks,
     delimiter: u8,
-    header: &Header,
+    header: Header<'_>,
 ) -> Result<Option<(Vec<String>, usize)>> {
     let Some((fields, end)) = read_first(path, blocks, delimiter)? else { return Ok(None) };
     let mark = if blocks.head(3)?.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
     match header {
         Header::First => Ok(Some((fields, end))),
         Header::Numbered => Ok(Some(((1..=fields.len()).map(|number| number.to_string()).collect(), mark))),
-        Header::Names(names) if names.len() == fields.len() => Ok(Some((names.clone(), mark))),
+        Header::Names(names) if names.len() == fields.len() => Ok(Some((names.to_vec(), mark))),
         Header::Names(names) => {
             let (found, said) = (fields.len(), names.len());
             Err(Place::line(path, 1)
-                .error(format!("has {found} fields, but --header gives {said} names; name each column")))
+                .error(format!("has {found} fields, but `header` gives {said} names; name each column")))
         }
     }
 }

@@ -11,10 +11,11 @@ mod summary;
 mod tests;
 mod yandex;
 
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use super::options::{LogFormat, ReadOptions};
+use super::format::LogFormat;
+use super::options::ReadOptions;
+use super::part::LogPart;
 use super::read::{Piece, Reading, lock, read_records};
 use super::record::Record;
 use crate::Result;
@@ -44,20 +45,20 @@ impl EventLayout {
 
 /// Reads events in the order of the files, joins them, and hands the impressions to `take`.
 pub(super) fn read_events(
-    paths: &[PathBuf],
+    parts: &[LogPart],
     options: &ReadOptions,
     events: &EventOptions,
     progress: &dyn Progress,
     take: &dyn Fn(Piece) -> Result<()>,
 ) -> Result<Reading> {
     let pages = Mutex::new(Pages::new(options.format == Some(LogFormat::Yandex)));
-    let mut reading = read_records(paths, options, progress, 1, |piece| {
+    let mut reading = read_records(parts, options, progress, 1, |piece| {
         lock(&pages).add(&piece.rows);
         Ok(())
     })?;
     let (joined, summary) = pages.into_inner().unwrap_or_else(PoisonError::into_inner).join();
-    summary.check(&reading.files[0], events, &reading.bad.rows())?;
+    summary.check(reading.parts[0].path(), events, &reading.bad.rows())?;
     reading.notes.extend(summary.remarks());
-    joined.for_each_rows(options.needs_times(), |number, rows| take(Piece { number, file: 0, rows }))?;
+    joined.for_each_rows(options.needs_times(), |number, rows| take(Piece { number, part: 0, rows }))?;
     Ok(reading)
 }

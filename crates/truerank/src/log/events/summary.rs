@@ -57,10 +57,10 @@ impl EventSummary {
         let others = format!("other events in column '{}' are {}", events.column(), self.common_others());
         let finding = match self {
             EventSummary { pages: 0, .. } => format!(
-                "holds no event that shows documents ({queries}); {others}; say which do with --query-event NAME"
+                "holds no event that shows documents ({queries}); {others}; say which do with `query_event` NAME"
             ),
             EventSummary { clicks: 0, .. } => {
-                format!("holds no event that is a click ({clicks}); {others}; say which are with --click-event NAME")
+                format!("holds no event that is a click ({clicks}); {others}; say which are with `click_event` NAME")
             }
             EventSummary { joined: 0, .. } => format!(
                 "holds no click on a document that its session shows: {}; are session and doc the right columns?",

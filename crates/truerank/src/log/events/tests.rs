@@ -1,8 +1,8 @@
 //! Event logs as people have them, joined into impressions.
 
 use super::EventOptions;
-use crate::counts::{CountOptions, count_files};
-use crate::log::{Columns, LogFormat, OnBadRow, ReadOptions, read_log};
+use crate::counts::{CountOptions, LogSource};
+use crate::log::{Columns, LogFormat, OnBadRow, ReadOptions};
 use crate::progress::Silent;
 
 /// The pages of a log: query, user, and the documents in their order, clicked ones with a star.
@@ -10,7 +10,7 @@ fn pages(name: &str, content: &str, options: &ReadOptions) -> crate::Result<Vec<
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     std::fs::write(&path, content).unwrap();
-    let log = read_log(&[path], options)?;
+    let log = LogSource::files([path], options.clone()).read()?;
     let mut pages = Vec::new();
     for page in log.impressions.chunk_by(|a, b| a.session == b.session) {
         let mut docs = page.to_vec();
@@ -30,14 +30,14 @@ fn yandex() -> ReadOptions {
 }
 
 fn events() -> ReadOptions {
-    ReadOptions::new().event_log(EventOptions::new("type"))
+    ReadOptions::new().events(EventOptions::new().event_column("type".into()))
 }
 
 fn remarks(name: &str, content: &str, options: &ReadOptions) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     std::fs::write(&path, content).unwrap();
-    let (_, summary) = count_files(&[path], options, &CountOptions::new(), &Silent).unwrap();
+    let (_, summary) = LogSource::files([path], options.clone()).count(&CountOptions::new(), &Silent).unwrap();
     summary.remarks().join("\n")
 }
 
@@ -94,7 +94,7 @@ fn broken_lines_are_named_or_left_out() {
     let skipping = yandex().on_bad_row(OnBadRow::Skip);
     assert_eq!(pages("train.txt", &format!("{YANDEX}hello\n"), &skipping).unwrap().len(), 3);
     assert!(pages("train.txt", "", &yandex()).unwrap_err().to_string().ends_with("the file is empty"));
-    let from = yandex().from("2024-01-01".parse().unwrap());
+    let from = yandex().since("2024-01-01".parse().unwrap());
     assert!(
         pages("train.txt", YANDEX, &from).unwrap_err().to_string().contains("count from the start of each session")
     );
@@ -161,8 +161,8 @@ fn documents_that_are_shown_one_by_one_make_pages() {
         "impression,s,u,p,b,3",
         "purchase,s,u,p,b,",
     ];
-    let options =
-        ReadOptions::new().event_log(EventOptions::new("type").clicks(vec!["click".into(), "purchase".into()]));
+    let options = ReadOptions::new()
+        .events(EventOptions::new().event_column("type".into()).click_event(vec!["click".into(), "purchase".into()]));
     let read = |lines: &[&str]| {
         pages("e.csv", &format!("type,session,user,query,doc,position\n{}\n", lines.join("\n")), &options).unwrap()
     };
@@ -181,7 +181,7 @@ fn logs_without_pages_or_clicks_say_which_events_they_have() {
     let nothing = error("open,s,q,a|b,\nopen,s,q,a|b,\nclick,s,,,a\n");
     assert!(nothing.contains("holds no event that shows documents (query, search, "), "{nothing}");
     assert!(
-        nothing.contains("other events in column 'type' are open (2); say which do with --query-event"),
+        nothing.contains("other events in column 'type' are open (2); say which do with `query_event`"),
         "{nothing}"
     );
     assert!(error("query,s,q,a|b,\nopen,s,,,a\n").contains("holds no event that is a click (click, item_click"));
@@ -197,7 +197,7 @@ fn logs_without_pages_or_clicks_say_which_events_they_have() {
         apart.contains("1 clicks are of sessions that show nothing") && apart.contains("the right columns?"),
         "{apart}"
     );
-    let options = ReadOptions::new().event_log(EventOptions::new("typ"));
+    let options = ReadOptions::new().events(EventOptions::new().event_column("typ".into()));
     let missing = pages("e.csv", "type,session,query,docs,doc\nquery,s,q,a|b,\n", &options).unwrap_err().to_string();
     assert!(missing.contains("has no column 'typ'"), "{missing}");
     let when = events().click_when("doc".parse().unwrap());
@@ -205,6 +205,6 @@ fn logs_without_pages_or_clicks_say_which_events_they_have() {
         pages("e.csv", "type\n", &when)
             .unwrap_err()
             .to_string()
-            .contains("--click-when is for logs of shown documents")
+            .contains("`click_when` is for logs of shown documents")
     );
 }

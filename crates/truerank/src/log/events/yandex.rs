@@ -37,7 +37,7 @@ impl YandexForm {
         layout.lists = Some(Lists { separator: None, clicks: ClickList::Flags });
         // Nothing of this form is guessed.
         layout.reads.iter_mut().for_each(|read| read.guessed = false);
-        Ok(Some(YandexForm { path: path.to_path_buf(), layout, stops: !options.skips(), places: options.places }))
+        Ok(Some(YandexForm { path: path.to_path_buf(), layout, stops: !options.skips(), places: options.more.places }))
     }
 
     fn push(&self, line: &[u8], number: u64, builder: &mut RowBuilder<'_>) -> Result<(), Fault> {
@@ -91,7 +91,6 @@ impl TextForm for YandexForm {
         &self.layout
     }
 
-    #[cfg(feature = "spark")]
     fn columns(&self) -> Vec<(String, crate::log::shape::ColumnKind)> {
         COLUMNS.iter().map(|name| (name.to_string(), crate::log::shape::ColumnKind::Text)).collect()
     }

@@ -82,7 +82,7 @@ impl JsonForm {
         let texts = texts.filter_map(|piece| std::str::from_utf8(&head[piece.start..piece.end]).ok());
         let sample: Vec<&str> = texts.take(SAMPLE).collect();
         let (names, layout) = find_columns(path, &sample, options, notes)?;
-        let (stops, places) = (!options.skips(), options.places);
+        let (stops, places) = (!options.skips(), options.more.places);
         Ok(Some(JsonForm { path: path.to_path_buf(), is_array, names, layout, stops, places }))
     }
 
@@ -101,12 +101,10 @@ impl TextForm for JsonForm {
         &self.layout
     }
 
-    #[cfg(feature = "spark")]
     fn columns(&self) -> Vec<(String, super::shape::ColumnKind)> {
         self.names.iter().map(|name| (name.clone(), super::shape::ColumnKind::Any)).collect()
     }
 
-    #[cfg(feature = "spark")]
     fn is_array(&self) -> bool {
         self.is_array
     }

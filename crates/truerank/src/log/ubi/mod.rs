@@ -14,63 +14,41 @@ mod tests;
 use std::path::PathBuf;
 
 use super::Log;
-use crate::{Error, Result};
+use crate::Result;
+use crate::options::{Options, options};
 
 use join::Pages;
 use lines::for_each_line;
 use record::{Event, Query, parse};
-pub use summary::UbiSummary;
+pub(crate) use summary::UbiSummary;
 
-/// What events mean.
-#[derive(Debug, Clone)]
-pub struct UbiOptions {
-    clicks: Vec<String>,
-    views: Vec<String>,
-    depth: usize,
+/// The heading of these options.
+const UBI: &str = "User Behavior Insights";
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(ToString::to_string).collect()
 }
 
-impl Default for UbiOptions {
-    fn default() -> Self {
-        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect();
-        UbiOptions {
-            clicks: names(&["click", "item_click", "product_click", "result_click", "search_result_click", "onclick"]),
-            views: names(&["impression", "view"]),
-            depth: usize::MAX,
-        }
+options! {
+    /// What events mean.
+    #[derive(PartialEq, Eq)]
+    pub struct UbiOptions {
+        /// Names of the actions that are clicks on results, in any case.
+        ubi_click: Vec<String> = names(&["click", "item_click", "product_click", "result_click", "search_result_click",
+            "onclick"]), value("ACTION"), heading(UBI);
+        /// Names of the actions that say that a result was shown, in any case; read where a query has no hit list.
+        ubi_view: Vec<String> = names(&["impression", "view"]), value("ACTION"), heading(UBI);
+        /// How many of a query's hits were shown.
+        ubi_depth: Option<usize> = None, value("N"), usual("all"), at_least(1.0), heading(UBI);
     }
 }
 
 impl UbiOptions {
-    /// All defaults.
-    pub fn new() -> Self {
-        UbiOptions::default()
-    }
-
-    /// The names of actions that are clicks on results, in any case. Default: `click`, `item_click`, `product_click`,
-    /// `result_click`, `search_result_click` and `onclick`.
-    pub fn clicks(mut self, names: Vec<String>) -> Self {
-        self.clicks = names;
-        self
-    }
-
-    /// The names of actions that say a result was shown, in any case; read where a query has no hit list. Default:
-    /// `impression` and `view`.
-    pub fn views(mut self, names: Vec<String>) -> Self {
-        self.views = names;
-        self
-    }
-
-    /// How many of a query's hits were shown. Default: all.
-    pub fn depth(mut self, hits: usize) -> Self {
-        self.depth = hits;
-        self
-    }
-
     fn kind(&self, action: &str) -> Option<Kind> {
         let among = |names: &[String]| names.iter().any(|name| name.eq_ignore_ascii_case(action));
         match () {
-            () if among(&self.clicks) => Some(Kind::Click),
-            () if among(&self.views) => Some(Kind::View),
+            () if among(&self.ubi_click) => Some(Kind::Click),
+            () if among(&self.ubi_view) => Some(Kind::View),
             () => None,
         }
     }
@@ -91,11 +69,9 @@ enum Kind {
 ///
 /// What does not join is left out and counted. It is an error if a line is not JSON, a query has no `query_id`, or nothing
 /// was shown or clicked.
-pub fn read_ubi(queries: &[PathBuf], events: &[PathBuf], options: &UbiOptions) -> Result<(Log, UbiSummary)> {
-    if options.depth == 0 {
-        return Err(Error::parameter("the number of hits that were shown should be at least 1, but is 0"));
-    }
-    let mut pages = Pages::new(options.depth);
+pub(crate) fn read_ubi(queries: &[PathBuf], events: &[PathBuf], options: &UbiOptions) -> Result<(Log, UbiSummary)> {
+    options.check_ranges()?;
+    let mut pages = Pages::new(options.ubi_depth.unwrap_or(usize::MAX));
     for path in queries {
         for_each_line(path, |place, line| {
             if let Some(query) = parse::<Query>(&place, line)? {

@@ -151,7 +151,7 @@ fn ordinals_start_where_hits_say() {
 fn names_and_depth_can_be_told() {
     let queries = [query("1", "q", "ann", r#"["a","b","c"]"#)];
     let events = [event("tap", "1", "b", "2"), event("click", "1", "a", "1"), event("tap", "1", "c", "3")];
-    let options = UbiOptions::new().clicks(vec!["tap".to_string()]).depth(2);
+    let options = UbiOptions::new().ubi_click(vec!["tap".to_string()]).ubi_depth(2);
     let (log, summary) = join(&texts(&queries), &texts(&events), &options).unwrap();
     assert_eq!(rows(&log), ["ann q a 1 0", "ann q b 2 1"]);
     assert_eq!(summary.clicks_off_list, 1);
@@ -179,7 +179,12 @@ fn bad_lines_are_named() {
     assert!(message.starts_with("no query has hits"), "{message}");
     let none = read_ubi(&[Path::new("nowhere.jsonl").to_path_buf()], &[], &UbiOptions::new()).unwrap_err();
     assert_eq!(none.to_string(), "nowhere.jsonl: no such file or folder");
-    assert!(join(&[&good], &[], &UbiOptions::new().depth(0)).unwrap_err().to_string().contains("at least 1, but is 0"));
+    assert!(
+        join(&[&good], &[], &UbiOptions::new().ubi_depth(0))
+            .unwrap_err()
+            .to_string()
+            .contains("`ubi_depth` is 0, but should be at least 1")
+    );
 }
 
 #[test]

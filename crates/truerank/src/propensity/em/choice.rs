@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::EmUsers;
+use super::{EmUsers, RegressionEm, RelevancePrior};
 use crate::named::find_named;
-use crate::propensity::{ClusterCount, Grouping, UserGroups};
+use crate::propensity::{ClusterCount, UserGroups};
 use crate::{Error, Result};
 
 /// What the examination of each user is pulled toward, by name.
@@ -39,81 +39,100 @@ impl FromStr for ShrinkUsers {
     }
 }
 
-/// What is asked for; the rest suits the number of users.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct UserChoice {
-    /// The examination of each user instead of one for all.
-    pub per_user: bool,
-    /// What users are pulled toward.
-    pub shrink: Option<ShrinkUsers>,
-    /// How many clusters there are to be.
-    pub clusters: Option<ClusterCount>,
-    /// How users are put into clusters.
-    pub grouping: Option<Grouping>,
-}
+impl RegressionEm {
+    /// Whose θ is estimated: sets `per_user`, `shrink`, `clusters` and `grouping`.
+    pub fn users(mut self, users: EmUsers) -> Self {
+        self.per_user = users != EmUsers::Together;
+        (self.shrink, self.clusters, self.grouping) = match users {
+            EmUsers::Together => (None, None, None),
+            EmUsers::Each => (Some(ShrinkUsers::None), None, None),
+            EmUsers::Shrunk => (Some(ShrinkUsers::Population), None, None),
+            EmUsers::Grouped(groups) => (Some(ShrinkUsers::Clusters), Some(groups.count()), Some(groups.grouping())),
+        };
+        self
+    }
 
-impl UserChoice {
-    /// Refuses options that would have no effect; `option` says how a caller writes one of them, such as `per-user`.
-    pub fn check(&self, option: impl Fn(&str) -> String) -> Result<()> {
+    /// Refuses options that would have no effect.
+    pub(super) fn check_users(&self) -> Result<()> {
         let clusters = self.clusters.map(|_| "clusters").or(self.grouping.map(|_| "grouping"));
         let of_users = self.shrink.map(|_| "shrink").or(clusters);
         match (self.per_user, of_users, self.shrink, clusters) {
-            (false, Some(given), ..) => Err(Error::parameter(format!(
-                "{} is for the examination of each user: add {}",
-                option(given),
-                option("per-user")
-            ))),
+            (false, Some(given), ..) => {
+                Err(Error::option(given, "is for the examination of each user: add `per_user`"))
+            }
             (true, _, Some(shrink @ (ShrinkUsers::None | ShrinkUsers::Population)), Some(given)) => {
-                let (given, name) = (option(given), option("shrink"));
-                Err(Error::parameter(format!("{given} is for {name} clusters, but {name} is {shrink}")))
+                Err(Error::option(given, format!("is for `shrink` clusters, but `shrink` is {shrink}")))
             }
             _ => Ok(()),
         }
     }
 
-    /// Whose θ that is in a log with so many users.
-    pub fn of(&self, users: usize) -> EmUsers {
+    /// Whose θ is estimated in a log with so many users.
+    pub(super) fn users_among(&self, users: usize) -> Result<EmUsers> {
         let asked_for_clusters = self.clusters.is_some() || self.grouping.is_some();
-        match (self.per_user, self.shrink) {
+        let users = match (self.per_user, self.shrink) {
             (false, _) => EmUsers::Together,
             (true, Some(ShrinkUsers::None)) => EmUsers::Each,
             (true, Some(ShrinkUsers::Population)) => EmUsers::Shrunk,
             (true, None) if !asked_for_clusters => EmUsers::suited_to(users),
             (true, _) => EmUsers::Grouped(self.groups()),
+        };
+        match users {
+            EmUsers::Shrunk | EmUsers::Grouped(_) if self.prior == RelevancePrior::None => Err(Error::parameter(
+                "users are drawn toward others only with a fitted prior of relevance, but `prior` is none; do not \
+                 shrink users, or leave out the prior",
+            )),
+            users => Ok(users),
         }
     }
 
     fn groups(&self) -> UserGroups {
         let groups = UserGroups::new().clusters(self.clusters.unwrap_or(ClusterCount::auto()));
-        match self.grouping {
-            Some(grouping) => groups.method(grouping),
-            None => groups,
-        }
+        groups.method(self.grouping.unwrap_or_default())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::propensity::Grouping;
 
-    #[test]
-    fn what_is_left_open_suits_the_number_of_users() {
-        let choice = UserChoice { per_user: true, ..UserChoice::default() };
-        assert_eq!(UserChoice::default().of(7), EmUsers::Together);
-        assert_eq!((choice.of(50), choice.of(51)), (EmUsers::suited_to(50), EmUsers::suited_to(51)));
-        let none = UserChoice { shrink: Some(ShrinkUsers::None), ..choice };
-        assert_eq!(none.of(51), EmUsers::Each);
-        let three = UserChoice { clusters: Some(ClusterCount::Given(3)), grouping: Some(Grouping::KMeans), ..choice };
-        let groups = UserGroups::new().clusters(ClusterCount::Given(3)).method(Grouping::KMeans);
-        assert_eq!(three.of(2), EmUsers::Grouped(groups));
+    fn per_user() -> RegressionEm {
+        RegressionEm::new().per_user(true)
     }
 
     #[test]
-    fn what_would_have_no_effect_is_refused_in_the_words_of_the_caller() {
-        let refusal = |choice: UserChoice| choice.check(|name| format!("<{name}>")).unwrap_err().to_string();
-        let clusters = UserChoice { clusters: Some(ClusterCount::Given(3)), ..UserChoice::default() };
-        assert_eq!(refusal(clusters), "<clusters> is for the examination of each user: add <per-user>");
-        let both = UserChoice { per_user: true, shrink: Some(ShrinkUsers::None), ..clusters };
-        assert_eq!(refusal(both), "<clusters> is for <shrink> clusters, but <shrink> is none");
+    fn what_is_left_open_suits_the_number_of_users() {
+        let among = |em: RegressionEm, users: usize| em.users_among(users).unwrap();
+        assert_eq!(among(RegressionEm::new(), 7), EmUsers::Together);
+        assert_eq!((among(per_user(), 1), among(per_user(), 51)), (EmUsers::suited_to(1), EmUsers::suited_to(51)));
+        assert_eq!(among(per_user().shrink(ShrinkUsers::None), 51), EmUsers::Each);
+        let three = per_user().clusters(ClusterCount::Given(3)).grouping(Grouping::KMeans);
+        let groups = UserGroups::new().clusters(ClusterCount::Given(3)).method(Grouping::KMeans);
+        assert_eq!(among(three, 2), EmUsers::Grouped(groups));
+    }
+
+    #[test]
+    fn users_that_are_asked_for_are_those_that_are_estimated() {
+        for users in [EmUsers::Together, EmUsers::Each, EmUsers::Shrunk, EmUsers::Grouped(UserGroups::new())] {
+            let em = RegressionEm::new().users(users.clone());
+            em.check_users().unwrap();
+            assert_eq!(em.users_among(7).unwrap(), users);
+        }
+    }
+
+    #[test]
+    fn what_would_have_no_effect_is_refused() {
+        let refusal = |em: RegressionEm| em.check_users().unwrap_err().to_string();
+        let clusters = RegressionEm::new().clusters(ClusterCount::Given(3));
+        assert_eq!(refusal(clusters.clone()), "`clusters` is for the examination of each user: add `per_user`");
+        let alone = clusters.per_user(true).shrink(ShrinkUsers::None);
+        assert_eq!(refusal(alone), "`clusters` is for `shrink` clusters, but `shrink` is none");
+        let grouping = per_user().shrink(ShrinkUsers::Population).grouping(Grouping::Mixture);
+        assert_eq!(refusal(grouping), "`grouping` is for `shrink` clusters, but `shrink` is population");
+        assert!(per_user().shrink(ShrinkUsers::Clusters).check_users().is_ok());
+        assert!(
+            per_user().prior(RelevancePrior::None).users_among(2).unwrap_err().to_string().contains("fitted prior")
+        );
     }
 }

@@ -6,15 +6,12 @@ use super::second_opinion::SecondOpinion;
 use super::squarem::Squarem;
 use super::{EmUsers, RegressionEm, RelevanceForm, RelevancePrior};
 use crate::counts::CountsView;
-use crate::data::{Dataset, RowFinder, nothing_matches};
+use crate::data::Dataset;
 use crate::progress::{Progress, Silent};
 use crate::propensity::bootstrap::{check_resamples, standard_errors};
 use crate::propensity::observations::{Observed, observe};
 use crate::propensity::users::HeldOut;
-use crate::propensity::{
-    Details, Evidence, Fit, Groups, Identifiability, Links, Propensities, SCALE, UserClusters, average, largest,
-    rescale,
-};
+use crate::propensity::{Details, Evidence, Fit, Joined, Propensities, SCALE, UserClusters, average, largest, rescale};
 use crate::{Error, Result};
 
 /// What Regression-EM found.
@@ -40,20 +37,27 @@ impl RegressionEm {
         data: Option<&Dataset>,
         progress: &dyn Progress,
     ) -> Result<EmEstimate> {
+        self.estimate_of(&Joined::new(counts, data), progress)
+    }
+
+    /// The same of a log that may have been joined with its features before.
+    pub fn estimate_of(&self, log: &Joined<'_>, progress: &dyn Progress) -> Result<EmEstimate> {
+        let counts = log.counts;
         self.check()?;
+        let (users, relevance) = (self.users_among(counts.users().len())?, self.relevance_with(log.data));
         if counts.totals().clicks == 0 {
             return Err(Error::parameter("the log has no clicks, so nothing can be said about examination"));
         }
-        let data = self.data(data)?;
-        let group_of_user: Vec<u32> = match self.users {
+        let data = data_for(&relevance, log.data)?;
+        let group_of_user: Vec<u32> = match users {
             EmUsers::Together => vec![0; counts.users().len()],
             _ => (0..counts.users().len() as u32).collect(),
         };
         // First, as documents that are not in the data set compare nothing either.
-        let mut fitting = Fitting::new(self, counts, data, &group_of_user, progress)?;
-        let mut notes = self.identify(counts, data)?;
+        let mut fitting = Fitting::new(self, (users, relevance), log, data, &group_of_user, progress)?;
+        let mut notes = fitting.identify(log)?;
         notes.extend(fitting.unmatched.take());
-        let found = match &self.users {
+        let found = match &fitting.users {
             EmUsers::Together | EmUsers::Each => fitting.each()?,
             EmUsers::Shrunk => fitting.kinds(None)?,
             EmUsers::Grouped(groups) => fitting.kinds(Some(groups))?,
@@ -66,45 +70,46 @@ impl RegressionEm {
         }
         fitting.finish(found, notes)
     }
+}
 
-    /// The data, where the form of γ uses it.
-    fn data<'a>(&self, data: Option<&'a Dataset>) -> Result<Option<&'a Dataset>> {
-        match (&self.relevance, data) {
-            (RelevanceForm::Table, _) => Ok(None),
-            (_, Some(data)) => Ok(Some(data)),
-            (form, None) => Err(Error::parameter(format!(
-                "relevance by {form} needs the features of the documents, but there is no data set; give one, or use a \
-                 table of relevance, which needs documents that were shown at several positions"
-            ))),
+impl RegressionEm {
+    /// Refuses features that would have no effect, and no features where relevance is learned from them.
+    pub(crate) fn check_data(&self, has_data: bool) -> Result<()> {
+        match &self.relevance {
+            Some(RelevanceForm::Table) if has_data => Err(Error::option(
+                "relevance",
+                "is table, which makes no use of features: leave out `data`, or use linear",
+            )),
+            Some(form @ (RelevanceForm::Linear | RelevanceForm::Mlp(_))) if !has_data => Err(no_features(form)),
+            _ => Ok(()),
         }
     }
+}
 
-    /// Says what cannot be compared; an error if nothing can, or not everything and that was asked for.
-    fn identify(&self, counts: &dyn CountsView, data: Option<&Dataset>) -> Result<Vec<String>> {
-        let groups = match self.users {
-            EmUsers::Together => Groups::Population,
-            _ => Groups::Users,
-        };
-        let links = data.map_or(Links::Documents, |data| Links::Features { data, regression: true });
-        let graph = Identifiability::of_counts(counts, groups, links)?;
-        let mut notes = graph.explain(counts);
-        if graph.nothing_connects_positions() || (self.strict && !graph.is_connected()) {
-            return Err(Error::parameter(format!(
-                "examination is not identifiable from this log: {}",
-                notes.join("; ")
-            )));
-        }
-        // Where users are shrunk, θ without clicks is what others say.
-        if matches!(self.users, EmUsers::Together | EmUsers::Each) {
-            notes.extend(graph.explain_silent());
-        }
-        Ok(notes)
+fn no_features(form: &RelevanceForm) -> Error {
+    Error::option(
+        "relevance",
+        format!(
+            "is {form}, which learns from features: name them with `data`, or use a table of relevance, which needs \
+             documents that were shown at several positions"
+        ),
+    )
+}
+
+/// The data, where the form of γ uses it.
+fn data_for<'a>(relevance: &RelevanceForm, data: Option<&'a Dataset>) -> Result<Option<&'a Dataset>> {
+    match (relevance, data) {
+        (RelevanceForm::Table, _) => Ok(None),
+        (_, Some(data)) => Ok(Some(data)),
+        (form, None) => Err(no_features(form)),
     }
 }
 
 /// One estimation at work.
 pub(super) struct Fitting<'a> {
     pub em: &'a RegressionEm,
+    users: EmUsers,
+    relevance: RelevanceForm,
     pub counts: &'a dyn CountsView,
     data: Option<&'a Dataset>,
     pub observations: Box<dyn Observed>,
@@ -134,12 +139,14 @@ pub(super) struct Estimated {
 impl<'a> Fitting<'a> {
     fn new(
         em: &'a RegressionEm,
-        counts: &'a dyn CountsView,
+        (users, relevance): (EmUsers, RelevanceForm),
+        log: &Joined<'a>,
         data: Option<&'a Dataset>,
         group_of_user: &[u32],
         progress: &'a dyn Progress,
     ) -> Result<Self> {
-        let matched = data.map(|data| Matched::new(counts, data)).transpose()?.unwrap_or_default();
+        let counts = log.counts;
+        let matched = data.map(|_| Matched::new(log)).transpose()?.unwrap_or_default();
         Ok(Fitting {
             em,
             counts,
@@ -149,18 +156,41 @@ impl<'a> Fitting<'a> {
             keep: matched.keep,
             rows: matched.rows,
             progress,
-            sessions: match em.users {
+            sessions: match users {
                 EmUsers::Together => vec![counts.totals().sessions as f64],
                 _ => counts.sessions_per_user().into_iter().map(|sessions| sessions as f64).collect(),
             },
+            users,
+            relevance,
         })
+    }
+
+    /// Says what cannot be compared; an error if nothing can, or not everything and that was asked for.
+    fn identify(&self, log: &Joined<'_>) -> Result<Vec<String>> {
+        let by_features = self.data.is_some();
+        let graph = match self.users {
+            EmUsers::Together => log.comparable_positions(by_features)?,
+            _ => log.comparable_users(by_features)?,
+        };
+        let mut notes = graph.explain(self.counts);
+        if graph.nothing_connects_positions() || (self.em.strict && !graph.is_connected()) {
+            return Err(Error::parameter(format!(
+                "examination is not identifiable from this log: {}",
+                notes.join("; ")
+            )));
+        }
+        // Where users are shrunk, θ without clicks is what others say.
+        if matches!(self.users, EmUsers::Together | EmUsers::Each) {
+            notes.extend(graph.explain_silent());
+        }
+        Ok(notes)
     }
 
     /// Groups of the observations as they are: every user, or all together.
     fn each(&self) -> Result<Estimated> {
         let observations = self.observations.as_ref();
         let (basis, fit) = self.fit(observations)?;
-        let personal = self.em.users == EmUsers::Each;
+        let personal = self.users == EmUsers::Each;
         let (population_errors, by_user_errors) =
             self.resample(observations, &basis, &fit, &self.sessions, personal)?;
         Ok(Estimated {
@@ -177,7 +207,7 @@ impl<'a> Fitting<'a> {
     pub(super) fn basis(&self, weighted: &Weighted<'_>) -> Result<Basis<'a>> {
         let features = self.data.map(|data| (data, self.rows.as_slice()));
         let em = self.em;
-        Basis::new((&em.relevance, em.prior), features, weighted, em.squarem(), em.seed, self.progress)
+        Basis::new((&self.relevance, em.prior), features, weighted, em.squarem(), em.seed, self.progress)
     }
 
     pub(super) fn fit(&self, observations: &dyn Observed) -> Result<(Basis<'a>, Fitted)> {
@@ -233,12 +263,12 @@ impl<'a> Fitting<'a> {
         let divide = |values: &mut [f64]| values.iter_mut().for_each(|value| *value /= scale);
         divide(&mut found.by_user);
         found.clusters.iter_mut().for_each(|clusters| divide(&mut clusters.examination));
-        if matches!(self.em.users, EmUsers::Shrunk | EmUsers::Grouped(_)) {
+        if matches!(self.users, EmUsers::Shrunk | EmUsers::Grouped(_)) {
             divide(&mut found.by_user_errors);
         }
         let opinion = SecondOpinion::of(self.counts, self.em.resamples, self.em.seed)?;
         notes.extend(opinion.as_ref().and_then(|it| it.contradiction(&found.population, &found.population_errors)));
-        let personalized = self.em.users != EmUsers::Together;
+        let personalized = self.users != EmUsers::Together;
         let users = if personalized { self.counts.users().clone() } else { Default::default() };
         let docs = self.observations.docs().iter().zip(&found.fit.relevance);
         let details = Details {
@@ -258,7 +288,7 @@ impl<'a> Fitting<'a> {
         Ok(EmEstimate {
             relevance: docs.map(|(&(query, doc), gamma)| (query, doc, gamma * scale)).collect(),
             propensities: Propensities {
-                method: self.em.method(),
+                method: self.method(),
                 scale: SCALE.to_string(),
                 population: found.population,
                 users,
@@ -270,7 +300,8 @@ impl<'a> Fitting<'a> {
     }
 }
 
-impl RegressionEm {
+impl Fitting<'_> {
+    /// What stands in the file.
     fn method(&self) -> String {
         let users = match self.users {
             EmUsers::Together => "em",
@@ -278,7 +309,7 @@ impl RegressionEm {
             EmUsers::Shrunk => "personalized em, shrunk toward the population",
             EmUsers::Grouped(_) => "personalized em, shrunk toward clusters",
         };
-        let prior = match self.prior {
+        let prior = match self.em.prior {
             RelevancePrior::Fitted => "",
             RelevancePrior::None => ", without a prior",
         };
@@ -297,13 +328,9 @@ pub(in crate::propensity) struct Matched {
 
 impl Matched {
     /// It is an error if none is.
-    pub fn new(counts: &dyn CountsView, data: &Dataset) -> Result<Self> {
-        let docs = counts.shown_docs()?;
-        let found = RowFinder::new(data, counts.queries(), counts.docs()).find_pairs(&docs);
+    pub fn new(log: &Joined<'_>) -> Result<Self> {
+        let found = log.require_rows()?;
         let rows: Vec<u32> = found.iter().copied().flatten().collect();
-        if rows.is_empty() {
-            return Err(nothing_matches(data, counts.queries(), "document of the log", "log's"));
-        }
         let keep = (rows.len() < found.len()).then(|| found.iter().map(Option::is_some).collect());
         Ok(Matched { keep, rows })
     }

@@ -5,7 +5,7 @@ use crate::counts::{CountOptions, Counts, CountsView, assert_same, count_log, ev
 use crate::data::{Dataset, Generator, Preset};
 use crate::progress::Silent;
 use crate::propensity::observations::observe;
-use crate::propensity::{ClusterCount, Grouping, Groups, Identifiability, Links, UserGroups};
+use crate::propensity::{ClusterCount, Grouping, Groups, Identifiability, Joined, Links, UserGroups};
 use crate::simulate::{ShownLists, Simulation};
 
 /// A log of several blocks and of more users than are worked on at once.
@@ -13,7 +13,7 @@ fn log() -> (Dataset, Counts) {
     let data = Generator::preset(Preset::Tiny).generate().unwrap().train;
     let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 6).unwrap()];
     let simulation =
-        Simulation::new().etas(vec![1.8, 0.6, 0.1]).users_per_cluster(60).user_noise(0.1).sessions(6000).shuffled(0.5);
+        Simulation::new().etas(vec![1.8, 0.6, 0.1]).users_per_cluster(60).user_noise(0.1).sessions(6000).shuffle(0.5);
     let log = simulation.prepare(&data, &lists).unwrap().log();
     let (counts, _) = count_log(&log, &CountOptions::new()).unwrap();
     assert!(counts.blocks().len() > 10);
@@ -69,8 +69,8 @@ fn of_documents_that_are_not_all_in_the_data() {
 fn what_can_be_compared() {
     let (data, counts) = log();
     assert_same(&everywhere(&counts, |counts| {
-        let links = [Links::Documents, Links::Features { data: &data, regression: true }];
-        links.map(|links| Identifiability::of_counts(counts, Groups::Users, links).unwrap())
+        let log = Joined::new(counts, Some(&data));
+        [Links::Documents, Links::Regression].map(|links| Identifiability::of(&log, Groups::Users, links).unwrap())
     }));
 }
 

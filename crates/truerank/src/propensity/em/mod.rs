@@ -22,25 +22,24 @@ mod tests;
 use std::fmt;
 use std::str::FromStr;
 
-pub use choice::{ShrinkUsers, UserChoice};
+pub use choice::ShrinkUsers;
 pub(crate) use crossfit::{CrossFit, PARTS, parts};
 pub(crate) use design::Design;
 pub use estimate::EmEstimate;
 pub(super) use estimate::Matched;
 pub(super) use expectation::Weighted;
-#[cfg(feature = "spark")]
 pub(crate) use fit::first_guess;
 pub(super) use learner::{BATCH, Learner};
 pub(crate) use logistic::{Logistic, sigmoid};
 pub(crate) use relevance::{MARGIN, RelevanceModel};
-#[cfg(feature = "spark")]
 pub(crate) use squarem::{Iteration, jump_length, jump_of, squared_lengths};
 
 use super::bootstrap::check_resamples;
-use super::{ClusterCount, UserGroups};
+use super::{ClusterCount, Grouping, UserGroups};
 use crate::data::Dataset;
 use crate::named::find_named;
 use crate::network::Architecture;
+use crate::options::{Options, option_value, options};
 use crate::{Error, Result};
 pub(crate) use squarem::Squarem;
 
@@ -126,6 +125,12 @@ impl FromStr for RelevancePrior {
     }
 }
 
+option_value!(
+    RelevanceForm: Kind::Text,
+    RelevancePrior: Kind::Choice(RelevancePrior::NAMES.to_vec()),
+    ShrinkUsers: Kind::Choice(ShrinkUsers::NAMES.to_vec()),
+);
+
 /// Whose θ is estimated.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum EmUsers {
@@ -152,145 +157,86 @@ impl EmUsers {
     }
 }
 
-/// Estimates examination from clicks alone, by EM on cells.
-///
-/// Clicks are explained by `E[c] = n·θ·γ`. By default γ has a prior that is fitted to the log and is summed over; see
-/// [`RelevancePrior`]. Without it this is Regression-EM (Wang et al. 2018): with the current θ and γ, a miss was examined
-/// with probability `θ(1−γ)/(1−θγ)` and its document relevant with `γ(1−θ)/(1−θγ)`; θ then is expected examinations over
-/// impressions, per position or per user and position, and γ a regression of expected relevance on features. Sums over
-/// cells are the sums over sessions, so the cost of an iteration does not grow with the log.
-///
-/// Clicks show only products θγ: the scale is fixed by letting the population's largest θ̄(k) be 1. Before fitting,
-/// [`Identifiability`](super::Identifiability) says which positions and users can be compared at all; where no two
-/// positions can, there is an error and no number. Where some cannot, there is a note, or with
-/// [`strict`](RegressionEm::strict) an error.
-///
-/// Standard errors come from resampling queries and fitting anew from where the fit ended. For users who are drawn
-/// toward others they are posterior deviations, with what resampling shows beyond the noise of clicks. With an MLP the networks are not trained anew, and their part in the uncertainty is left out.
-///
-/// ```
-/// use truerank::data::{Generator, Preset};
-/// use truerank::progress::Silent;
-/// use truerank::propensity::{EmUsers, RegressionEm};
-/// use truerank::simulate::{ShownLists, Simulation};
-///
-/// let data = Generator::preset(Preset::Tiny).generate()?.train;
-/// let first_feature: Vec<f32> = (0..data.len()).map(|row| data.row(row)[0]).collect();
-/// let lists = [ShownLists::top(&data, &first_feature, 10)?];
-/// let counts = Simulation::new().sessions(50_000).prepare(&data, &lists)?.counts()?;
-///
-/// let em = RegressionEm::new().users(EmUsers::Each).resamples(0);
-/// let estimate = em.estimate(&counts, Some(&data), &Silent)?;
-/// assert_eq!(estimate.propensities.population[0], 1.0);
-/// assert!(estimate.propensities.of_user(0)[1] < estimate.propensities.of_user(9)[1]);
-/// # Ok::<(), truerank::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-pub struct RegressionEm {
-    users: EmUsers,
-    relevance: RelevanceForm,
-    prior: RelevancePrior,
-    iterations: usize,
-    tolerance: f64,
-    accelerated: bool,
-    resamples: usize,
-    strict: bool,
-    seed: u64,
-}
-
-impl Default for RegressionEm {
-    fn default() -> Self {
-        Self::new()
+options! {
+    /// Estimates examination from clicks alone, by EM on cells.
+    ///
+    /// Clicks are explained by `E[c] = n·θ·γ`. By default γ has a prior that is fitted to the log and is summed over; see
+    /// [`RelevancePrior`]. Without it this is Regression-EM (Wang et al. 2018): with the current θ and γ, a miss was examined
+    /// with probability `θ(1−γ)/(1−θγ)` and its document relevant with `γ(1−θ)/(1−θγ)`; θ then is expected examinations over
+    /// impressions, per position or per user and position, and γ a regression of expected relevance on features. Sums over
+    /// cells are the sums over sessions, so the cost of an iteration does not grow with the log.
+    ///
+    /// Clicks show only products θγ: the scale is fixed by letting the population's largest θ̄(k) be 1. Before fitting,
+    /// [`Identifiability`](super::Identifiability) says which positions and users can be compared at all; where no two
+    /// positions can, there is an error and no number. Where some cannot, there is a note, or with
+    /// [`strict`](RegressionEm::strict) an error.
+    ///
+    /// Standard errors come from resampling queries and fitting anew from where the fit ended. For users who are drawn
+    /// toward others they are posterior deviations, with what resampling shows beyond the noise of clicks. With an MLP the networks are not trained anew, and their part in the uncertainty is left out.
+    ///
+    /// ```
+    /// use truerank::data::{Generator, Preset};
+    /// use truerank::progress::Silent;
+    /// use truerank::propensity::{EmUsers, RegressionEm};
+    /// use truerank::simulate::{ShownLists, Simulation};
+    ///
+    /// let data = Generator::preset(Preset::Tiny).generate()?.train;
+    /// let first_feature: Vec<f32> = (0..data.len()).map(|row| data.row(row)[0]).collect();
+    /// let lists = [ShownLists::top(&data, &first_feature, 10)?];
+    /// let counts = Simulation::new().sessions(50_000).prepare(&data, &lists)?.counts()?;
+    ///
+    /// let em = RegressionEm::new().users(EmUsers::Each).resamples(0);
+    /// let estimate = em.estimate(&counts, Some(&data), &Silent)?;
+    /// assert_eq!(estimate.propensities.population[0], 1.0);
+    /// assert!(estimate.propensities.of_user(0)[1] < estimate.propensities.of_user(9)[1]);
+    /// # Ok::<(), truerank::Error>(())
+    /// ```
+    #[derive(PartialEq)]
+    pub struct RegressionEm {
+        /// Examination of each user instead of one for all.
+        per_user: bool = false;
+        /// What gives relevance meanwhile: linear, mlp, mlp:SIZE,… or table.
+        relevance: Option<RelevanceForm> = None, usual("linear with features, else table"), value("FORM");
+        /// What is believed of a document's relevance before its clicks: a Gamma distribution fitted to the log, or nothing, as
+        /// Regression-EM was published.
+        prior: RelevancePrior = RelevancePrior::Fitted;
+        /// What users are pulled toward.
+        shrink: Option<ShrinkUsers> = None, usual("clusters");
+        /// Number of user clusters, or `auto` to choose it by held-out clicks.
+        clusters: Option<ClusterCount> = None, usual("auto"), value("N");
+        /// How users are put into clusters.
+        grouping: Option<Grouping> = None, usual("mixture");
+        /// Make it an error if not all users and positions can be compared.
+        strict: bool = false;
+        /// Iterations, epochs or steps at most.
+        iterations: usize = 1000, at_least(1.0), value("N");
+        /// Stop at this relative change of the log-likelihood.
+        tolerance: f64 = 1e-8, between(0.0, 1.0), value("SHARE");
+        /// Resamples of queries for standard errors; 0 for none.
+        resamples: usize = 30, value("N");
+        /// Seed of resamples, networks and clusters.
+        seed: u64 = 1;
+    }
+    beside {
+        /// Whether SQUAREM shortens the iteration; without it, plain EM.
+        accelerated: bool = true,
     }
 }
 
 impl RegressionEm {
-    /// Standard Regression-EM with a logistic γ.
-    pub fn new() -> Self {
-        RegressionEm {
-            users: EmUsers::Together,
-            relevance: RelevanceForm::Linear,
-            prior: RelevancePrior::Fitted,
-            iterations: 1000,
-            tolerance: 1e-8,
-            accelerated: true,
-            resamples: 30,
-            strict: false,
-            seed: 1,
-        }
-    }
-
-    /// Whose θ is estimated. Default: one θ(k) for all.
-    pub fn users(mut self, users: EmUsers) -> Self {
-        self.users = users;
-        self
-    }
-
-    /// What gives γ. Default: a logistic function of the features.
-    pub fn relevance(mut self, relevance: RelevanceForm) -> Self {
-        self.relevance = relevance;
-        self
-    }
-
-    /// What is believed of a document's relevance before its clicks. Default: a Gamma distribution fitted to the log.
-    pub fn prior(mut self, prior: RelevancePrior) -> Self {
-        self.prior = prior;
-        self
-    }
-
-    /// Iterations at most. Default: 1000.
-    pub fn iterations(mut self, iterations: usize) -> Self {
-        self.iterations = iterations;
-        self
-    }
-
-    /// Stops when the log-likelihood changes by less than this share of itself. Default: 1e-8.
-    pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.tolerance = tolerance;
-        self
-    }
-
-    /// Whether SQUAREM shortens the iteration; without it, plain EM. Default: true.
-    pub fn accelerated(mut self, accelerated: bool) -> Self {
-        self.accelerated = accelerated;
-        self
-    }
-
-    /// Resamples for standard errors; none with 0. Default: 30.
-    pub fn resamples(mut self, resamples: usize) -> Self {
-        self.resamples = resamples;
-        self
-    }
-
-    /// Whether it is an error if not everything can be compared. Default: false.
-    pub fn strict(mut self, strict: bool) -> Self {
-        self.strict = strict;
-        self
-    }
-
-    /// The seed of resamples, networks and groups. Default: 1.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
-    fn squarem(&self) -> Squarem {
+    pub(crate) fn squarem(&self) -> Squarem {
         Squarem { iterations: self.iterations, tolerance: self.tolerance, accelerated: self.accelerated }
     }
 
-    fn check(&self) -> Result<()> {
-        if self.prior == RelevancePrior::None && matches!(self.users, EmUsers::Shrunk | EmUsers::Grouped(_)) {
-            return Err(Error::parameter(
-                "users are drawn toward others only with a fitted prior of relevance, but the prior is none; do not \
-                 shrink users, or leave out the prior",
-            ));
-        }
-        if self.iterations == 0 {
-            return Err(Error::parameter("iterations should be at least 1, but are 0"));
-        }
-        if !(self.tolerance > 0.0 && self.tolerance < 1.0) {
-            return Err(Error::parameter(format!("tolerance should be in (0, 1), but is {}", self.tolerance)));
-        }
+    /// Refuses values that it cannot have, and options that would have no effect.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.check_ranges()?;
+        self.check_users()?;
         check_resamples(self.resamples, 0)
+    }
+
+    /// What gives relevance where there are features, or none.
+    fn relevance_with(&self, data: Option<&Dataset>) -> RelevanceForm {
+        self.relevance.clone().unwrap_or_else(|| RelevanceForm::suited_to(data))
     }
 }

@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::counts::CountsView;
 use crate::propensity::InterventionHarvesting;
-use crate::propensity::observations::Observations;
+use crate::propensity::observations::observe_population;
 
 /// Resamples for its standard errors.
 const RESAMPLES: usize = 20;
@@ -21,9 +21,9 @@ pub(super) struct SecondOpinion {
 impl SecondOpinion {
     /// Of counts whose documents link all positions.
     pub fn of(counts: &dyn CountsView, resamples: usize, seed: u64) -> Result<Option<Self>> {
-        let overall = Observations::population(counts)?;
+        let overall = observe_population(counts)?;
         let harvesting = InterventionHarvesting::new().resamples(resamples.min(RESAMPLES)).seed(seed);
-        let found = harvesting.of_population(&overall, counts.queries().len())?;
+        let found = harvesting.of_population(overall.as_ref(), counts.queries().len())?;
         Ok(found.map(|(population, errors)| SecondOpinion { population, errors }))
     }
 

@@ -38,7 +38,7 @@ fn data(queries: usize) -> Dataset {
 
 fn shuffled_log(data: &Dataset, sessions: u64) -> Log {
     let lists = [ShownLists::top(data, &vec![0.0; data.len()], 4).unwrap()];
-    let simulation = Simulation::new().etas(vec![1.5, 0.4]).sessions(sessions).shuffled(0.5).seed(3);
+    let simulation = Simulation::new().etas(vec![1.5, 0.4]).sessions(sessions).shuffle(0.5).seed(3);
     simulation.prepare(data, &lists).unwrap().log()
 }
 

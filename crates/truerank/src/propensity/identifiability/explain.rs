@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Grouping, Identifiability, Linking, Slot, sorted_distinct};
+use super::{Grouping, Identifiability, Links, Slot, sorted_distinct};
 use crate::counts::CountsView;
 use crate::ids::Ids;
 
@@ -52,9 +52,9 @@ impl Identifiability {
 
     fn nothing_shared(&self) -> &'static str {
         match self.linking {
-            Linking::Documents => "no clicked document",
-            Linking::Vectors => "no clicked document or feature vector",
-            Linking::Regression => "no clicked document or like features",
+            Links::Documents => "no clicked document",
+            Links::Vectors => "no clicked document or feature vector",
+            Links::Regression => "no clicked document or like features",
         }
     }
 
@@ -142,9 +142,9 @@ impl Identifiability {
             ways.push("estimate larger groups of users".to_string());
         }
         match self.linking {
-            Linking::Documents => ways.push("pass features of the documents with --data".to_string()),
-            Linking::Vectors => ways.push("let a regression on the features predict relevance".to_string()),
-            Linking::Regression => {}
+            Links::Documents => ways.push("pass features of the documents with --data".to_string()),
+            Links::Vectors => ways.push("let a regression on the features predict relevance".to_string()),
+            Links::Regression => {}
         }
         let last = ways.pop().expect("pieces of positions, or of users");
         if ways.is_empty() {

@@ -7,7 +7,7 @@ mod union_find;
 use std::borrow::Cow;
 
 use crate::counts::{Cell, CountsView, by_document};
-use crate::data::{Dataset, RowFinder};
+use crate::propensity::Joined;
 use crate::{Error, Result};
 use union_find::UnionFind;
 
@@ -22,18 +22,15 @@ pub enum Groups<'a> {
     Given(&'a [u32]),
 }
 
-/// What makes slots comparable.
-#[derive(Debug, Clone, Copy)]
-pub enum Links<'a> {
+/// What makes slots comparable. Documents that are not in the data keep a γ of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
     /// One free γ for each (query, document).
     Documents,
-    /// Features of the documents; those not in the data keep a γ of their own.
-    Features {
-        /// The documents' features.
-        data: &'a Dataset,
-        /// Without it, one free γ for each distinct feature vector; with it, γ is one function of the features.
-        regression: bool,
-    },
+    /// One free γ for each distinct feature vector.
+    Vectors,
+    /// γ is one function of the features.
+    Regression,
 }
 
 /// A group of users at a position: what has one θ.
@@ -79,7 +76,7 @@ pub struct Piece {
 /// ```
 /// use truerank::counts::{Cell, Counts};
 /// use truerank::ids::Ids;
-/// use truerank::propensity::{Groups, Identifiability, Links};
+/// use truerank::propensity::{Groups, Identifiability, Joined, Links};
 ///
 /// let shown = |doc, position| Cell { query: 0, doc, position, user: 0, impressions: 10, clicks: 2 };
 /// let mut counts = Counts {
@@ -89,10 +86,10 @@ pub struct Piece {
 ///     cells: vec![shown(0, 1), shown(1, 2)],
 ///     ..Counts::default()
 /// };
-/// let fixed = Identifiability::of_counts(&counts, Groups::Population, Links::Documents)?;
+/// let fixed = Identifiability::of(&Joined::new(&counts, None), Groups::Population, Links::Documents)?;
 /// assert!(fixed.nothing_connects_positions());
 /// counts.cells = vec![shown(0, 1), shown(0, 2), shown(1, 2)];
-/// assert!(Identifiability::of_counts(&counts, Groups::Population, Links::Documents)?.is_connected());
+/// assert!(Identifiability::of(&Joined::new(&counts, None), Groups::Population, Links::Documents)?.is_connected());
 /// # Ok::<(), truerank::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,7 +101,7 @@ pub struct Identifiability {
     /// Sets of positions that hang together when users are merged, by their first position.
     position_pieces: Vec<Vec<u32>>,
     grouping: Grouping,
-    linking: Linking,
+    linking: Links,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,24 +111,16 @@ enum Grouping {
     Given,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Linking {
-    Documents,
-    Vectors,
-    Regression,
-}
-
 impl Identifiability {
-    /// The pieces of `counts`. It is an error if given groups do not fit the users.
-    pub fn of_counts(counts: &dyn CountsView, groups: Groups<'_>, links: Links<'_>) -> Result<Self> {
-        let slots = groups.slots(counts)?;
-        let seen = Seen::of(counts, &slots)?;
-        let sets = link(counts, &slots, &seen, links)?;
-        Ok(Self::of_sets(slots.positions, &seen.live, &seen.impressions, sets, groups.grouping(), links.linking()))
+    /// The pieces of a log. It is an error if given groups do not fit the users, or if features link but there are none.
+    pub fn of(log: &Joined<'_>, groups: Groups<'_>, links: Links) -> Result<Self> {
+        let slots = groups.slots(log.counts)?;
+        let seen = Seen::of(log.counts, &slots)?;
+        let sets = link(log, &slots, &seen, links)?;
+        Ok(Self::of_sets(slots.positions, &seen.live, &seen.impressions, sets, groups.grouping(), links))
     }
 
     /// The pieces of slots of which these pairs are linked by a clicked document; a value for each slot.
-    #[cfg(feature = "spark")]
     pub(crate) fn of_links(
         positions: usize,
         impressions: &[u64],
@@ -142,7 +131,7 @@ impl Identifiability {
         let live: Vec<bool> = clicks.iter().map(|&clicks| clicks > 0.0).collect();
         let mut sets = UnionFind::new(live.len() + positions);
         pairs.iter().for_each(|&(a, b)| sets.unite(a, b));
-        Self::of_sets(positions, &live, impressions, sets, groups.grouping(), Linking::Documents)
+        Self::of_sets(positions, &live, impressions, sets, groups.grouping(), Links::Documents)
     }
 
     fn of_sets(
@@ -151,7 +140,7 @@ impl Identifiability {
         impressions: &[u64],
         sets: UnionFind,
         grouping: Grouping,
-        linking: Linking,
+        linking: Links,
     ) -> Self {
         let pieces = pieces(positions, live, impressions, sets);
         let silent = (0..live.len()).filter(|&slot| impressions[slot] > 0 && !live[slot]);
@@ -231,16 +220,6 @@ impl<'a> Groups<'a> {
     }
 }
 
-impl Links<'_> {
-    fn linking(&self) -> Linking {
-        match self {
-            Links::Documents => Linking::Documents,
-            Links::Features { regression: false, .. } => Linking::Vectors,
-            Links::Features { regression: true, .. } => Linking::Regression,
-        }
-    }
-}
-
 /// Groups of users at positions, numbered `group · positions + position − 1`.
 struct Slots<'a> {
     positions: usize,
@@ -264,8 +243,6 @@ struct Seen {
     impressions: Vec<u64>,
     /// Whether each slot has clicks.
     live: Vec<bool>,
-    /// The (query, document) of each document.
-    docs: Vec<(u32, u32)>,
     /// Whether each document was clicked.
     clicked: Vec<bool>,
 }
@@ -273,7 +250,7 @@ struct Seen {
 impl Seen {
     fn of(counts: &dyn CountsView, slots: &Slots<'_>) -> Result<Self> {
         let (impressions, live) = (vec![0; slots.count()], vec![false; slots.count()]);
-        let mut seen = Seen { impressions, live, docs: Vec::new(), clicked: Vec::new() };
+        let mut seen = Seen { impressions, live, clicked: Vec::new() };
         counts.for_each_cells(|cells| by_document(cells).for_each(|of_doc| seen.add(of_doc, slots)))?;
         Ok(seen)
     }
@@ -284,7 +261,6 @@ impl Seen {
             self.impressions[slot] += cell.impressions;
             self.live[slot] |= cell.clicks > 0;
         }
-        self.docs.push((of_doc[0].query, of_doc[0].doc));
         self.clicked.push(of_doc.iter().any(|cell| cell.clicks > 0));
     }
 
@@ -296,17 +272,17 @@ impl Seen {
 }
 
 /// Sets of slots, and after them of one hub per position.
-fn link(counts: &dyn CountsView, slots: &Slots<'_>, seen: &Seen, links: Links<'_>) -> Result<UnionFind> {
-    let mut sets = UnionFind::new(slots.count() + slots.positions);
-    let Links::Features { data, regression } = links else {
-        let own: Vec<u32> = (0..seen.docs.len() as u32).collect();
+fn link(log: &Joined<'_>, slots: &Slots<'_>, seen: &Seen, links: Links) -> Result<UnionFind> {
+    let (counts, mut sets) = (log.counts, UnionFind::new(slots.count() + slots.positions));
+    if links == Links::Documents {
+        let own: Vec<u32> = (0..seen.clicked.len() as u32).collect();
         link_shared(counts, slots, seen, &own, &mut sets)?;
         return Ok(sets);
-    };
-    let rows = RowFinder::new(data, counts.queries(), counts.docs()).find_pairs(&seen.docs);
-    link_shared(counts, slots, seen, &features::same_vectors(&rows, data), &mut sets)?;
-    if regression {
-        features::link_positions(counts, slots, seen, &rows, data, &mut sets)?;
+    }
+    let (data, rows) = (log.require_data()?, &log.join()?.rows);
+    link_shared(counts, slots, seen, &features::same_vectors(rows, data), &mut sets)?;
+    if links == Links::Regression {
+        features::link_positions(counts, slots, seen, rows, data, &mut sets)?;
     }
     Ok(sets)
 }

@@ -3,7 +3,7 @@ use rand::RngExt;
 
 use super::*;
 use crate::counts::Counts;
-use crate::data::DatasetBuilder;
+use crate::data::{Dataset, DatasetBuilder};
 use crate::ids::Ids;
 use crate::random::stream;
 
@@ -31,7 +31,7 @@ fn fixed(queries: std::ops::Range<u32>, length: u32, user: u32) -> Vec<(u32, u32
 }
 
 fn of(counts: &Counts, groups: Groups<'_>) -> Identifiability {
-    Identifiability::of_counts(counts, groups, Links::Documents).unwrap()
+    Identifiability::of(&Joined::new(counts, None), groups, Links::Documents).unwrap()
 }
 
 /// `length` documents for each query, with one feature given by query and document.
@@ -152,13 +152,12 @@ fn thousands_of_users_make_a_few_lines() {
 #[test]
 fn equal_feature_vectors_connect() {
     let counts = counts(&fixed(0..2, 2, 0));
-    let links = |data, regression| Links::Features { data, regression };
     // Query 1's second document is like query 0's first, but for the sign of 0.
     let alike = data(2, 2, |query, doc| if query == doc { 1.0 } else { [0.0, -0.0][query] });
-    let found = Identifiability::of_counts(&counts, Groups::Population, links(&alike, false)).unwrap();
+    let found = Identifiability::of(&Joined::new(&counts, Some(&alike)), Groups::Population, Links::Vectors).unwrap();
     assert!(found.is_connected());
     let unlike = data(2, 2, |query, doc| (2 * query + doc) as f32);
-    let found = Identifiability::of_counts(&counts, Groups::Population, links(&unlike, false)).unwrap();
+    let found = Identifiability::of(&Joined::new(&counts, Some(&unlike)), Groups::Population, Links::Vectors).unwrap();
     assert!(found.nothing_connects_positions());
     assert!(found.explain(&counts)[1].ends_with("or let a regression on the features predict relevance"));
 }
@@ -167,8 +166,8 @@ fn equal_feature_vectors_connect() {
 fn a_regression_connects_positions_whose_features_overlap() {
     let logged = counts(&fixed(0..40, 3, 0));
     let pieces = |counts: &Counts, data: &Dataset| {
-        let links = Links::Features { data, regression: true };
-        let found = Identifiability::of_counts(counts, Groups::Population, links).unwrap();
+        let found =
+            Identifiability::of(&Joined::new(counts, Some(data)), Groups::Population, Links::Regression).unwrap();
         found.pieces.iter().map(Piece::positions).collect::<Vec<_>>()
     };
     let overlapping = data(40, 3, |query, doc| query as f32 + 20.0 * doc as f32 + 0.5 * doc as f32);
@@ -189,13 +188,11 @@ fn users_meet_in_a_regression() {
     cells.extend(fixed(40..80, 3, 1));
     let counts = counts(&cells);
     let data = data(80, 3, |query, doc| (query + doc) as f32 / 7.0);
-    let with = |regression| {
-        let links = Links::Features { data: &data, regression };
-        Identifiability::of_counts(&counts, Groups::Users, links).unwrap().pieces.len()
-    };
-    assert_eq!(with(true), 1);
+    let with =
+        |links| Identifiability::of(&Joined::new(&counts, Some(&data)), Groups::Users, links).unwrap().pieces.len();
+    assert_eq!(with(Links::Regression), 1);
     // Only where their queries meet, 39 + 2 = 40 + 1, do vectors coincide; those chains reach every position.
-    assert_eq!(with(false), 1);
+    assert_eq!(with(Links::Vectors), 1);
     assert_eq!(of(&counts, Groups::Users).pieces.len(), 6);
 }
 
@@ -232,7 +229,9 @@ fn documents_and_slots_without_clicks_link_nothing() {
 fn groups_must_fit_the_users() {
     let counts = counts(&fixed(0..1, 2, 1));
     let message = |groups: &[u32]| {
-        Identifiability::of_counts(&counts, Groups::Given(groups), Links::Documents).unwrap_err().to_string()
+        Identifiability::of(&Joined::new(&counts, None), Groups::Given(groups), Links::Documents)
+            .unwrap_err()
+            .to_string()
     };
     assert_eq!(message(&[0]), "each of 2 users should have a group, but 1 have one");
     assert_eq!(message(&[0, 2]), "groups should be numbered from 0 and not be more than the 2 users, but one is 2");

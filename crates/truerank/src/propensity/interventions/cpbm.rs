@@ -4,11 +4,13 @@ use rand::seq::SliceRandom;
 
 use super::tables::{Pair, Tables, linked_to};
 use super::{Relative, Weighting, check_positive, finish};
-use crate::counts::Counts;
+use crate::counts::CountsView;
 use crate::ids::Ids;
 use crate::network::{Architecture, Network, Optimizer, OptimizerState, Workspace};
+use crate::options::{Options, options};
 use crate::progress::{Progress, Silent};
-use crate::propensity::observations::Observations;
+use crate::propensity::bootstrap::check_resamples;
+use crate::propensity::observations::{observe, observe_population};
 use crate::propensity::{Fit, Propensities};
 use crate::random;
 use crate::{Error, Result};
@@ -42,126 +44,71 @@ pub enum Contexts {
     },
 }
 
-/// θ as a function of a user's context x, by contextual intervention harvesting (Fang, Agarwal and Joachims 2019).
-///
-/// Maximises `Σ_x Σ_{k≠k′} ĉ_x log(h(k,x) g(k,k′,x)) + ¬ĉ_x log(1 − h(k,x) g(k,k′,x))`, where ĉ_x(k,k′) and ¬ĉ_x(k,k′) are
-/// the clicks and non-clicks at k of users with context x, on documents that were shown at both k and k′, each impression
-/// with the weight 1/n(q,d,k) over all users. h is examination, g the mean relevance of what x saw at both positions,
-/// symmetric in k and k′. Both are networks whose output goes through a sigmoid: h reads x and the position, g reads x and
-/// the two positions in no order. The tables ĉ, ¬ĉ are all that training sees of the log.
-///
-/// `θ(u,k) = h(k,x)/h(1,x)`: as h may be multiplied and g divided by any function of x, users are comparable only by
-/// taking all to examine position 1 alike. Assumes what [`InterventionHarvesting`](super::InterventionHarvesting) does.
-///
-/// ```no_run
-/// # use truerank::{counts::Counts, progress::Silent, propensity::Cpbm};
-/// # fn example(counts: &Counts) -> truerank::Result<()> {
-/// let propensities = Cpbm::new().seed(1).estimate(counts, &Silent)?;
-/// # Ok(()) }
-/// ```
-#[derive(Debug, Clone)]
-pub struct Cpbm {
-    contexts: Contexts,
-    architecture: Architecture,
-    weighting: Weighting,
-    learning_rate: f32,
-    iterations: usize,
-    tolerance: f64,
-    resamples: usize,
-    seed: u64,
-}
-
-impl Default for Cpbm {
-    fn default() -> Self {
-        Self::new()
+options! {
+    /// θ as a function of a user's context x, by contextual intervention harvesting (Fang, Agarwal and Joachims 2019).
+    ///
+    /// Maximises `Σ_x Σ_{k≠k′} ĉ_x log(h(k,x) g(k,k′,x)) + ¬ĉ_x log(1 − h(k,x) g(k,k′,x))`, where ĉ_x(k,k′) and ¬ĉ_x(k,k′) are
+    /// the clicks and non-clicks at k of users with context x, on documents that were shown at both k and k′, each impression
+    /// with the weight 1/n(q,d,k) over all users. h is examination, g the mean relevance of what x saw at both positions,
+    /// symmetric in k and k′. Both are networks whose output goes through a sigmoid: h reads x and the position, g reads x and
+    /// the two positions in no order. The tables ĉ, ¬ĉ are all that training sees of the log.
+    ///
+    /// `θ(u,k) = h(k,x)/h(1,x)`: as h may be multiplied and g divided by any function of x, users are comparable only by
+    /// taking all to examine position 1 alike. Assumes what [`InterventionHarvesting`](super::InterventionHarvesting) does.
+    ///
+    /// ```no_run
+    /// # use truerank::{counts::Counts, progress::Silent, propensity::Cpbm};
+    /// # fn example(counts: &Counts) -> truerank::Result<()> {
+    /// let propensities = Cpbm::new().seed(1).estimate(counts, &Silent)?;
+    /// # Ok(()) }
+    /// ```
+    pub struct Cpbm {
+        /// How much each document counts that two positions share: by how often both showed it, or all alike as published.
+        weighting: Weighting = Weighting::Overlap;
+        /// Passes over all contexts at most.
+        iterations: usize = 2000, at_least(1.0), value("N");
+        /// Stop at this relative change of the log-likelihood.
+        ///
+        /// It is compared with the gain in 40 passes; below it steps get smaller and at last end.
+        tolerance: f64 = 1e-6, between(0.0, 1.0), value("SHARE");
+        /// Resamples of queries for standard errors; 0 for none.
+        resamples: usize = 0, value("N");
+        /// Seed of initial weights, of batches and of resampling.
+        seed: u64 = 1;
+    }
+    beside {
+        /// What describes a user.
+        contexts: Contexts = Contexts::OneHot,
+        /// The form of both networks.
+        architecture: Architecture = Architecture::Mlp { hidden: vec![32] },
+        /// The size of Adam's steps at the start; it falls where the likelihood stays.
+        learning_rate: f32 = 0.02,
     }
 }
 
 impl Cpbm {
-    /// CPBM with all defaults.
-    pub fn new() -> Self {
-        Cpbm {
-            contexts: Contexts::OneHot,
-            architecture: Architecture::Mlp { hidden: vec![32] },
-            weighting: Weighting::default(),
-            learning_rate: 0.02,
-            iterations: 2000,
-            tolerance: 1e-6,
-            resamples: 0,
-            seed: 1,
-        }
-    }
-
-    /// What describes a user. Default: who it is.
-    pub fn contexts(mut self, contexts: Contexts) -> Self {
-        self.contexts = contexts;
-        self
-    }
-
-    /// The form of both networks. Default: `mlp:32`.
-    pub fn architecture(mut self, architecture: Architecture) -> Self {
-        self.architecture = architecture;
-        self
-    }
-
-    /// How much each document counts. Default: by how much it can say.
-    pub fn weighting(mut self, weighting: Weighting) -> Self {
-        self.weighting = weighting;
-        self
-    }
-
-    /// The size of Adam's steps at the start; it falls where the likelihood stays. Default: 0.02.
-    pub fn learning_rate(mut self, rate: f32) -> Self {
-        self.learning_rate = rate;
-        self
-    }
-
-    /// The most passes over all contexts. Default: 2000.
-    pub fn iterations(mut self, iterations: usize) -> Self {
-        self.iterations = iterations;
-        self
-    }
-
-    /// The relative gain of likelihood in 40 passes below which steps get smaller and at last end. Default: 1e-6.
-    pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.tolerance = tolerance;
-        self
-    }
-
-    /// How often queries are resampled, and the networks trained again, for standard errors. Default: 0, none.
-    pub fn resamples(mut self, resamples: usize) -> Self {
-        self.resamples = resamples;
-        self
-    }
-
-    /// The seed of initial weights, of batches and of resampling. Default: 1.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
     /// Estimates θ of all users of the log. Positions that no chain of shared documents links are an error.
-    pub fn estimate(&self, counts: &Counts, progress: &dyn Progress) -> Result<Propensities> {
+    pub fn estimate(&self, counts: &dyn CountsView, progress: &dyn Progress) -> Result<Propensities> {
         self.check()?;
-        let positions = counts.max_position() as usize;
+        let positions = counts.totals().max_position as usize;
         Tables::check_size(1, positions)?;
-        let ones = vec![1.0; counts.queries.len()];
-        Tables::new(&Observations::of_population(counts), self.weighting, &ones).check()?;
+        let ones = vec![1.0; counts.queries().len()];
+        Tables::new(observe_population(counts)?.as_ref(), self.weighting, &ones)?.check()?;
         let inputs = Inputs::new(&self.contexts, counts)?;
         Tables::check_size(inputs.count, positions)?;
-        let observations = Observations::new(counts, &inputs.of_user);
-        let tables = Tables::new(&observations, self.weighting, &ones);
+        let observations = observe(counts, &inputs.of_user, None)?;
+        let tables = Tables::new(observations.as_ref(), self.weighting, &ones)?;
         let point = self.fit(&inputs, &tables, progress)?;
         finish(counts, "cpbm", self.resamples, self.seed, |weights| match *weights == *ones {
             true => Ok(point.clone()),
-            false => self.fit(&inputs, &Tables::new(&observations, self.weighting, weights), &Silent),
+            false => self.fit(&inputs, &Tables::new(observations.as_ref(), self.weighting, weights)?, &Silent),
         })
     }
 
-    fn check(&self) -> Result<()> {
-        check_positive("the learning rate", f64::from(self.learning_rate))?;
-        check_positive("the number of iterations", self.iterations as f64)?;
-        check_positive("the tolerance", self.tolerance)
+    pub(crate) fn check(&self) -> Result<()> {
+        self.check_ranges()?;
+        check_resamples(self.resamples, 0)?;
+        check_positive("the learning rate", f64::from(self.learning_rate))
     }
 
     /// Trains both networks and reads θ off h.
@@ -236,8 +183,8 @@ struct Inputs {
 }
 
 impl Inputs {
-    fn new(contexts: &Contexts, counts: &Counts) -> Result<Self> {
-        let users = counts.users.len();
+    fn new(contexts: &Contexts, counts: &dyn CountsView) -> Result<Self> {
+        let users = counts.users().len();
         match contexts {
             Contexts::OneHot if users > MOST_ONE_HOT => Err(Error::parameter(format!(
                 "one-hot contexts should have at most {MOST_ONE_HOT} users, but there are {users}; \
@@ -250,7 +197,7 @@ impl Inputs {
         }
     }
 
-    fn of_features(users: &Ids, features: &[f32], width: usize, counts: &Counts) -> Result<Self> {
+    fn of_features(users: &Ids, features: &[f32], width: usize, counts: &dyn CountsView) -> Result<Self> {
         if width == 0 || features.len() != users.len() * width {
             return Err(Error::parameter(format!(
                 "user features should be {} rows of {width} (at least 1), but are {} values",
@@ -261,12 +208,12 @@ impl Inputs {
         if let Some(value) = features.iter().find(|value| !value.is_finite()) {
             return Err(Error::parameter(format!("a user feature should be finite, but is {value}")));
         }
-        let numbers = counts.users.numbers_in(users);
+        let numbers = counts.users().numbers_in(users);
         let rows = numbers.iter().enumerate().map(|(user, number)| match number {
             Some(number) => Ok(&features[*number as usize * width..][..width]),
             None => Err(Error::parameter(format!(
                 "every user of the log should have features, but {:?} has none",
-                counts.users.name(user)
+                counts.users().name(user)
             ))),
         });
         let rows = rows.collect::<Result<Vec<&[f32]>>>()?;
@@ -549,6 +496,8 @@ impl Course {
 mod tests {
     use super::super::worlds;
     use super::*;
+    use crate::counts::Counts;
+    use crate::propensity::observations::Observations;
     use crate::simulate::{Simulation, paper_etas};
 
     /// Ten clusters with queries of their own, each list shown in several orders.
@@ -584,7 +533,7 @@ mod tests {
     fn shuffled_sessions_tell_clusters_apart() {
         let data = worlds::data(60, 10);
         let lists = worlds::loggers(&data, 1, 10);
-        let (counts, truth) = worlds::sessions(Simulation::new().sessions(200_000).shuffled(0.5), &data, &lists);
+        let (counts, truth) = worlds::sessions(Simulation::new().sessions(200_000).shuffle(0.5), &data, &lists);
         let found = Cpbm::new().contexts(etas_as_features()).estimate(&counts, &Silent).unwrap();
         let errors = [worlds::user_error(&found, &truth, &counts), worlds::population_error(&found, &truth)];
         assert!(errors[0] < 0.1 && errors[1] < 0.05, "{errors:?}");
@@ -626,7 +575,7 @@ mod tests {
         let settings = Cpbm::new().architecture(Architecture::Mlp { hidden: vec![4] });
         let inputs = Inputs::new(&Contexts::OneHot, &counts).unwrap();
         let observations = Observations::new(&counts, &inputs.of_user);
-        let tables = Tables::new(&observations, Weighting::Documents, &vec![1.0; counts.queries.len()]);
+        let tables = Tables::new(&observations, Weighting::Documents, &vec![1.0; counts.queries.len()]).unwrap();
         let pairs: Vec<Vec<Pair>> = (0..3).map(|context| tables.pairs(context)).collect();
         let batch = Batch::new(&[0, 1, 2], &inputs, &pairs, tables.positions);
         let mut model = Model::new(&settings, inputs.width, tables.positions).unwrap();

@@ -4,11 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::tables::{Pair, Tables, linked_to};
-use super::{Own, Relative, check_positive, fill_users, finish};
-use crate::counts::Counts;
+use super::{Own, Relative, fill_users, finish};
+use crate::counts::CountsView;
 use crate::named::find_named;
-use crate::propensity::bootstrap::standard_errors;
-use crate::propensity::observations::Observations;
+use crate::options::{Options, option_value, options};
+use crate::propensity::bootstrap::{check_resamples, standard_errors};
+use crate::propensity::observations::{Observed, observe_population, observe_users};
 use crate::propensity::{Fit, Propensities, largest, rescale};
 use crate::{Error, Result};
 
@@ -53,117 +54,76 @@ impl FromStr for Weighting {
     }
 }
 
-/// θ from all pairs of positions at which the same documents were shown (Agarwal et al. 2019, all-pairs).
-///
-/// `S(k,k′)` are the documents (q,d) shown at both k and k′, by whatever made the log show them so. With
-///
-/// ```text
-/// ĉ(k,k′) = Σ_{(q,d) ∈ S(k,k′)} w·c(q,d,k)/n(q,d,k)      ¬ĉ(k,k′) = Σ_{(q,d) ∈ S(k,k′)} w·(1 − c(q,d,k)/n(q,d,k))
-/// ```
-///
-/// and w the document's [`Weighting`], it maximises `Σ_{k≠k′} ĉ(k,k′) log(θ_k r_kk′) + ¬ĉ(k,k′) log(1 − θ_k r_kk′)` over θ and `r_kk′ = r_k′k`, the mean
-/// relevance in S(k,k′). In log θ and log r this is concave, so there is one best θ, up to its scale, and Newton's method
-/// finds it.
-///
-/// Per user, ĉ and ¬ĉ hold the user's clicks and non-clicks, still weighted by 1/n(q,d,k) over all users, and each user
-/// has an r of its own.
-///
-/// Assumes the examination hypothesis, and that which position a document got does not depend on the user, given the
-/// query.
-///
-/// With documents all alike, the population's θ̄ is a mean over queries and not over sessions. Where users differ in their
-/// queries the two are far apart: in the paper's simulation by 21 % on average over positions 2–10, and 1 % with
-/// [`Weighting::Overlap`]. Per user this does not arise: `θ̄(k) = Σ_u P(u) θ(u,k)`.
-///
-/// ```no_run
-/// # use truerank::{counts::Counts, propensity::InterventionHarvesting};
-/// # fn example(counts: &Counts) -> truerank::Result<()> {
-/// let propensities = InterventionHarvesting::new().resamples(200).estimate(counts)?;
-/// # Ok(()) }
-/// ```
-#[derive(Debug, Clone)]
-pub struct InterventionHarvesting {
-    per_user: bool,
-    weighting: Weighting,
-    iterations: usize,
-    tolerance: f64,
-    resamples: usize,
-    seed: u64,
-}
+option_value!(Weighting: Kind::Choice(Weighting::NAMES.to_vec()));
 
-impl Default for InterventionHarvesting {
-    fn default() -> Self {
-        Self::new()
+options! {
+    /// θ from all pairs of positions at which the same documents were shown (Agarwal et al. 2019, all-pairs).
+    ///
+    /// `S(k,k′)` are the documents (q,d) shown at both k and k′, by whatever made the log show them so. With
+    ///
+    /// ```text
+    /// ĉ(k,k′) = Σ_{(q,d) ∈ S(k,k′)} w·c(q,d,k)/n(q,d,k)      ¬ĉ(k,k′) = Σ_{(q,d) ∈ S(k,k′)} w·(1 − c(q,d,k)/n(q,d,k))
+    /// ```
+    ///
+    /// and w the document's [`Weighting`], it maximises `Σ_{k≠k′} ĉ(k,k′) log(θ_k r_kk′) + ¬ĉ(k,k′) log(1 − θ_k r_kk′)` over θ and `r_kk′ = r_k′k`, the mean
+    /// relevance in S(k,k′). In log θ and log r this is concave, so there is one best θ, up to its scale, and Newton's method
+    /// finds it.
+    ///
+    /// Per user, ĉ and ¬ĉ hold the user's clicks and non-clicks, still weighted by 1/n(q,d,k) over all users, and each user
+    /// has an r of its own.
+    ///
+    /// Assumes the examination hypothesis, and that which position a document got does not depend on the user, given the
+    /// query.
+    ///
+    /// With documents all alike, the population's θ̄ is a mean over queries and not over sessions. Where users differ in their
+    /// queries the two are far apart: in the paper's simulation by 21 % on average over positions 2–10, and 1 % with
+    /// [`Weighting::Overlap`]. Per user this does not arise: `θ̄(k) = Σ_u P(u) θ(u,k)`.
+    ///
+    /// ```no_run
+    /// # use truerank::{counts::Counts, propensity::InterventionHarvesting};
+    /// # fn example(counts: &Counts) -> truerank::Result<()> {
+    /// let propensities = InterventionHarvesting::new().resamples(200).estimate(counts)?;
+    /// # Ok(()) }
+    /// ```
+    pub struct InterventionHarvesting {
+        /// Examination of each user instead of one for all.
+        per_user: bool = false;
+        /// How much each document counts that two positions share: by how often both showed it, or all alike as published.
+        weighting: Weighting = Weighting::Overlap;
+        /// Steps of Newton's method at most.
+        iterations: usize = 100, at_least(1.0), value("N");
+        /// Stop at this relative change of the log-likelihood.
+        tolerance: f64 = 1e-10, between(0.0, 1.0), value("SHARE");
+        /// Resamples of queries for standard errors; 0 for none.
+        resamples: usize = 100, value("N");
+        /// Seed of resampling.
+        seed: u64 = 1;
     }
 }
 
 impl InterventionHarvesting {
-    /// Harvesting with all defaults.
-    pub fn new() -> Self {
-        InterventionHarvesting {
-            per_user: false,
-            weighting: Weighting::default(),
-            iterations: 100,
-            tolerance: 1e-10,
-            resamples: 100,
-            seed: 1,
-        }
-    }
-
-    /// Whether to give θ per user. Default: no.
-    pub fn per_user(mut self, per_user: bool) -> Self {
-        self.per_user = per_user;
-        self
-    }
-
-    /// How much each document counts. Default: by how much it can say.
-    pub fn weighting(mut self, weighting: Weighting) -> Self {
-        self.weighting = weighting;
-        self
-    }
-
-    /// The most steps of Newton's method. Default: 100.
-    pub fn iterations(mut self, iterations: usize) -> Self {
-        self.iterations = iterations;
-        self
-    }
-
-    /// The relative change of the likelihood below which it stops. Default: 1e-10.
-    pub fn tolerance(mut self, tolerance: f64) -> Self {
-        self.tolerance = tolerance;
-        self
-    }
-
-    /// How often queries are resampled for standard errors; 0 gives none. Default: 100.
-    pub fn resamples(mut self, resamples: usize) -> Self {
-        self.resamples = resamples;
-        self
-    }
-
-    /// The seed of resampling. Default: 1.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
+    pub(crate) fn check(&self) -> Result<()> {
+        self.check_ranges()?;
+        check_resamples(self.resamples, 0)
     }
 
     /// Estimates θ. Positions that no chain of shared documents links are an error.
-    pub fn estimate(&self, counts: &Counts) -> Result<Propensities> {
-        check_positive("the tolerance", self.tolerance)?;
-        check_positive("the number of iterations", self.iterations as f64)?;
-        let overall = Observations::of_population(counts);
-        Tables::check_size(1, overall.positions)?;
-        Tables::new(&overall, self.weighting, &vec![1.0; counts.queries.len()]).check()?;
+    pub fn estimate(&self, counts: &dyn CountsView) -> Result<Propensities> {
+        self.check()?;
+        let overall = observe_population(counts)?;
+        Tables::check_size(1, overall.positions())?;
+        Tables::new(overall.as_ref(), self.weighting, &vec![1.0; counts.queries().len()])?.check()?;
         if self.per_user {
-            Tables::check_size(counts.users.len(), overall.positions)?;
+            Tables::check_size(counts.users().len(), overall.positions())?;
         }
-        let of_users = self.per_user.then(|| Observations::of_users(counts));
+        let of_users = self.per_user.then(|| observe_users(counts)).transpose()?;
         finish(counts, "harvesting", self.resamples, self.seed, |weights| {
-            let tables = Tables::new(&overall, self.weighting, weights);
+            let tables = Tables::new(overall.as_ref(), self.weighting, weights)?;
             let (population, fit) = self.fit(&tables.pairs(0), tables.positions);
             let Some(of_users) = &of_users else {
                 return Ok(Relative { population, by_user: Vec::new(), fit: Some(fit), notes: Vec::new() });
             };
-            let mut tables = Tables::new(of_users, self.weighting, weights);
+            let mut tables = Tables::new(of_users.as_ref(), self.weighting, weights)?;
             let own: Vec<Own> = (0..tables.groups).flat_map(|group| self.of_user(&mut tables, group)).collect();
             let (by_user, notes) = fill_users(&own, &population);
             Ok(Relative { population, by_user, fit: Some(fit), notes })
@@ -174,20 +134,21 @@ impl InterventionHarvesting {
     /// shared documents do not link all positions.
     pub(in crate::propensity) fn of_population(
         &self,
-        overall: &Observations,
+        overall: &dyn Observed,
         queries: usize,
     ) -> Result<Option<(Vec<f64>, Vec<f64>)>> {
-        if Tables::check_size(1, overall.positions).is_err() {
+        if Tables::check_size(1, overall.positions()).is_err() {
             return Ok(None);
         }
         let theta = |weights: &[f64]| {
-            let tables = Tables::new(overall, self.weighting, weights);
-            tables.check().map(|()| self.fit(&tables.pairs(0), tables.positions).0)
+            let tables = Tables::new(overall, self.weighting, weights)?;
+            let linked = tables.check().is_ok();
+            Ok(linked.then(|| self.fit(&tables.pairs(0), tables.positions).0))
         };
-        let Ok(mut point) = theta(&vec![1.0; queries]) else { return Ok(None) };
+        let Some(mut point) = theta(&vec![1.0; queries])? else { return Ok(None) };
         let reference = largest(&point);
         let errors = standard_errors(queries, self.resamples, self.seed, |weights| {
-            let mut values = theta(weights).unwrap_or_else(|_| point.clone());
+            let mut values = theta(weights)?.unwrap_or_else(|| point.clone());
             rescale(&mut values, reference);
             Ok(values)
         })?;
@@ -367,7 +328,7 @@ fn line_search(pairs: &[Pair], from: &Place, value: f64, step: &Place, along: f6
 mod tests {
     use super::super::worlds;
     use super::*;
-    use crate::counts::{Cell, SessionCount};
+    use crate::counts::{Cell, Counts, SessionCount};
     use crate::ids::Ids;
     use crate::simulate::Simulation;
 
@@ -523,7 +484,7 @@ mod tests {
     fn shuffled_sessions_give_the_truth_with_intervals() {
         let data = worlds::data(100, 6);
         let lists = worlds::loggers(&data, 1, 6);
-        let settings = Simulation::new().etas(vec![1.0]).sessions(60_000).shuffled(0.5);
+        let settings = Simulation::new().etas(vec![1.0]).sessions(60_000).shuffle(0.5);
         let (counts, truth) = worlds::sessions(settings, &data, &lists);
         for weighting in [Weighting::Documents, Weighting::Overlap] {
             let found = InterventionHarvesting::new().weighting(weighting).estimate(&counts).unwrap();

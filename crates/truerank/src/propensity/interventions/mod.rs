@@ -21,13 +21,13 @@ pub use swap::SwapExperiment;
 
 use super::bootstrap::{check_resamples, standard_errors};
 use super::{Details, Evidence, Fit, Propensities, SCALE, average, largest, rescale};
-use crate::counts::Counts;
+use crate::counts::CountsView;
 use crate::ids::Ids;
 use crate::{Error, Result};
 
 /// What every message about missing interventions ends with.
 const WAY_OUT: &str = "log some sessions with swapped or shuffled results, or several rankers, \
-                       or use `--method em` with features";
+                       or use em with features";
 
 /// θ(·,k)/θ(·,1) of the population and of each user.
 #[derive(Debug, Clone, Default)]
@@ -87,24 +87,23 @@ fn fill_users(own: &[Own], population: &[f64]) -> (Vec<f64>, Vec<String>) {
 ///
 /// `estimate` takes how often each query counts. Where it gives users, `θ̄(k) = Σ_u P(u) θ(u,k)` with `P(u) = n(u)/N`.
 fn finish(
-    counts: &Counts,
+    counts: &dyn CountsView,
     method: &str,
     resamples: usize,
     seed: u64,
     estimate: impl Fn(&[f64]) -> Result<Relative> + Sync,
 ) -> Result<Propensities> {
-    let point = estimate(&vec![1.0; counts.queries.len()])?;
+    let queries = counts.queries().len();
+    let ones = vec![1.0; queries];
+    let point = estimate(&ones)?;
     check_resamples(resamples, point.population.len() + point.by_user.len())?;
     let positions = point.population.len();
     let personal = !point.by_user.is_empty();
-    let mut values = averaged(&point, counts, &vec![1.0; counts.queries.len()]);
+    let mut values = averaged(&point, counts, &ones)?;
     let reference = largest(&values[..positions]);
     rescale(&mut values, reference);
-    // A resample has the positions and users of the log, so what the point estimate passed it passes too; where it
-    // does not, the point estimate stands in.
-    let mut errors = standard_errors(counts.queries.len(), resamples, seed, |weights| {
-        let resampled = estimate(weights).unwrap_or_else(|_| point.clone());
-        let mut values = averaged(&resampled, counts, weights);
+    let mut errors = standard_errors(queries, resamples, seed, |weights| {
+        let mut values = averaged(&estimate(weights)?, counts, weights)?;
         rescale(&mut values, reference);
         Ok(values)
     })?;
@@ -115,7 +114,7 @@ fn finish(
         method: method.to_string(),
         scale: scale(personal),
         population: values,
-        users: if personal { counts.users.clone() } else { Ids::default() },
+        users: if personal { counts.users().clone() } else { Ids::default() },
         by_user,
         details: Details {
             population: Evidence { standard_errors: errors, ..Evidence::of_positions(counts)? },
@@ -138,18 +137,20 @@ fn scale(personal: bool) -> String {
 }
 
 /// θ̄ and then the users' θ, in one vector.
-fn averaged(relative: &Relative, counts: &Counts, weights: &[f64]) -> Vec<f64> {
+fn averaged(relative: &Relative, counts: &dyn CountsView, weights: &[f64]) -> Result<Vec<f64>> {
     let positions = relative.population.len();
     if relative.by_user.is_empty() {
-        return relative.population.clone();
+        return Ok(relative.population.clone());
     }
-    let mut sessions = vec![0.0; counts.users.len()];
-    for count in &counts.sessions {
-        sessions[count.user as usize] += weights[count.query as usize] * count.sessions as f64;
-    }
+    let mut sessions = vec![0.0; counts.users().len()];
+    counts.for_each_sessions(|block| {
+        for count in block {
+            sessions[count.user as usize] += weights[count.query as usize] * count.sessions as f64;
+        }
+    })?;
     let mut values = average(&relative.by_user, positions, &sessions);
     values.extend(&relative.by_user);
-    values
+    Ok(values)
 }
 
 fn check_positive(what: &str, value: f64) -> Result<()> {

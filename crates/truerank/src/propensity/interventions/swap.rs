@@ -1,81 +1,63 @@
 //! The swap experiment: documents shown at both position 1 and position k compare the two.
 
 use super::{Own, Relative, WAY_OUT, fill_users, finish, named, positions_are};
-use crate::counts::Counts;
+use crate::counts::CountsView;
+use crate::options::options;
 use crate::propensity::Propensities;
-use crate::propensity::observations::Observations;
+use crate::propensity::bootstrap::check_resamples;
+use crate::propensity::observations::{Entries, Observed, observe_population, observe_users};
 use crate::{Error, Result};
 
-/// θ(k)/θ(1) from documents that were shown at both 1 and k (Joachims, Swaminathan and Schnabel 2017, §5).
-///
-/// The strata are the documents (q,d) shown at both positions, or (q,d,u) per user. With n₁, n_k impressions and c₁, c_k
-/// clicks in a stratum, the Mantel–Haenszel ratio
-///
-/// ```text
-/// θ(k)/θ(1) = Σ c_k·n₁/(n₁+n_k)  /  Σ c₁·n_k/(n₁+n_k)
-/// ```
-///
-/// has in each stratum the expectation `γ θ(k) n₁n_k/(n₁+n_k)` above and `γ θ(1) n₁n_k/(n₁+n_k)` below: relevance and
-/// traffic cancel stratum by stratum. The plain ratio of click rates, `(Σc_k/Σn_k) / (Σc₁/Σn₁)`, compares different
-/// mixtures of documents as soon as some are shown at 1 more often than at k, as when good documents are at 1 except for
-/// the swapped sessions. And as a ratio of sums it stays consistent for many strata of a few impressions each, where a
-/// mean of the strata's own ratios does not exist.
-///
-/// Assumes the examination hypothesis, and for the population that who saw a document does not depend on where it was
-/// shown (true for swaps by chance; not where different users had different rankers: there use users as strata).
-///
-/// ```no_run
-/// # use truerank::{counts::Counts, propensity::SwapExperiment};
-/// # fn example(counts: &Counts) -> truerank::Result<()> {
-/// let propensities = SwapExperiment::new().per_user(true).estimate(counts)?;
-/// # Ok(()) }
-/// ```
-#[derive(Debug, Clone)]
-pub struct SwapExperiment {
-    per_user: bool,
-    resamples: usize,
-    seed: u64,
-}
-
-impl Default for SwapExperiment {
-    fn default() -> Self {
-        Self::new()
+options! {
+    /// θ(k)/θ(1) from documents that were shown at both 1 and k (Joachims, Swaminathan and Schnabel 2017, §5).
+    ///
+    /// The strata are the documents (q,d) shown at both positions, or (q,d,u) per user. With n₁, n_k impressions and c₁, c_k
+    /// clicks in a stratum, the Mantel–Haenszel ratio
+    ///
+    /// ```text
+    /// θ(k)/θ(1) = Σ c_k·n₁/(n₁+n_k)  /  Σ c₁·n_k/(n₁+n_k)
+    /// ```
+    ///
+    /// has in each stratum the expectation `γ θ(k) n₁n_k/(n₁+n_k)` above and `γ θ(1) n₁n_k/(n₁+n_k)` below: relevance and
+    /// traffic cancel stratum by stratum. The plain ratio of click rates, `(Σc_k/Σn_k) / (Σc₁/Σn₁)`, compares different
+    /// mixtures of documents as soon as some are shown at 1 more often than at k, as when good documents are at 1 except for
+    /// the swapped sessions. And as a ratio of sums it stays consistent for many strata of a few impressions each, where a
+    /// mean of the strata's own ratios does not exist.
+    ///
+    /// Assumes the examination hypothesis, and for the population that who saw a document does not depend on where it was
+    /// shown (true for swaps by chance; not where different users had different rankers: there use users as strata).
+    ///
+    /// ```no_run
+    /// # use truerank::{counts::Counts, propensity::SwapExperiment};
+    /// # fn example(counts: &Counts) -> truerank::Result<()> {
+    /// let propensities = SwapExperiment::new().per_user(true).estimate(counts)?;
+    /// # Ok(()) }
+    /// ```
+    pub struct SwapExperiment {
+        /// Examination of each user instead of one for all.
+        per_user: bool = false;
+        /// Resamples of queries for standard errors; 0 for none.
+        resamples: usize = 100, value("N");
+        /// Seed of resampling.
+        seed: u64 = 1;
     }
 }
 
 impl SwapExperiment {
-    /// The experiment with all defaults.
-    pub fn new() -> Self {
-        SwapExperiment { per_user: false, resamples: 100, seed: 1 }
-    }
-
-    /// Whether to compare within each user and give θ per user. Default: no.
-    pub fn per_user(mut self, per_user: bool) -> Self {
-        self.per_user = per_user;
-        self
-    }
-
-    /// How often queries are resampled for standard errors; 0 gives none. Default: 100.
-    pub fn resamples(mut self, resamples: usize) -> Self {
-        self.resamples = resamples;
-        self
-    }
-
-    /// The seed of resampling. Default: 1.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
+    pub(crate) fn check(&self) -> Result<()> {
+        check_resamples(self.resamples, 0)
     }
 
     /// Estimates θ. A position that no document shares with position 1 is an error.
-    pub fn estimate(&self, counts: &Counts) -> Result<Propensities> {
-        let overall = Comparisons::new(&Observations::of_population(counts));
+    pub fn estimate(&self, counts: &dyn CountsView) -> Result<Propensities> {
+        self.check()?;
+        let overall = Comparisons::new(counts, observe_population(counts)?)?;
         overall.check()?;
-        let of_users = self.per_user.then(|| Comparisons::new(&Observations::of_users(counts)));
+        let of_users = self.per_user.then(|| Comparisons::new(counts, observe_users(counts)?)).transpose()?;
         finish(counts, "swap", self.resamples, self.seed, |weights| {
-            let population = overall.population(weights);
+            let population = overall.population(weights)?;
             let Some(of_users) = &of_users else { return Ok(Relative { population, ..Relative::default() }) };
-            let (by_user, notes) = fill_users(&of_users.own(weights), &population);
+            let (by_user, notes) = fill_users(&of_users.own(weights)?, &population);
             Ok(Relative { population, by_user, fit: None, notes })
         })
     }
@@ -118,61 +100,68 @@ impl Sums {
     }
 }
 
+/// What the strata of a query add to the ratio of a slot: query, slot, sums.
+type Term = (u32, u32, Sums);
+
 /// All comparisons with position 1, summed per query and slot: what resampling queries needs and no more.
 struct Comparisons {
     positions: usize,
     slots: usize,
-    /// Sorted by query, then slot.
-    terms: Vec<(u32, u32, Sums)>,
+    terms: Terms,
+}
+
+/// Terms sorted by query, then slot.
+enum Terms {
+    Held(Vec<Term>),
+    /// Made anew whenever they are needed, of counts that do not fit into memory.
+    Stored(Box<dyn Observed>),
 }
 
 impl Comparisons {
-    fn new(observations: &Observations) -> Self {
-        let mut terms: Vec<(u32, u32, Sums)> = Vec::new();
-        for doc in 0..observations.docs.len() {
-            strata_of(observations, doc, |slot, sums| terms.push((observations.docs[doc].0, slot, sums)));
-        }
-        // Stable, so that sums run in the order of documents.
-        terms.sort_by_key(|&(query, slot, _)| (query, slot));
-        terms.dedup_by(|next, kept| {
-            let same = (next.0, next.1) == (kept.0, kept.1);
-            if same {
-                kept.2.add(&next.2, 1.0);
+    fn new(counts: &dyn CountsView, observations: Box<dyn Observed>) -> Result<Self> {
+        let (positions, slots) = (observations.positions(), observations.slot_count());
+        let terms = match counts.room() {
+            Some(_) => Terms::Stored(observations),
+            None => {
+                let mut terms = Vec::new();
+                for_each_term(observations.as_ref(), |term| terms.push(*term))?;
+                Terms::Held(terms)
             }
-            same
-        });
-        Comparisons { positions: observations.positions, slots: observations.groups * observations.positions, terms }
+        };
+        Ok(Comparisons { positions, slots, terms })
     }
 
-    fn sums(&self, weights: &[f64]) -> Vec<Sums> {
+    fn sums(&self, weight_of: impl Fn(u32) -> f64) -> Result<Vec<Sums>> {
         let mut sums = vec![Sums::default(); self.slots];
-        self.terms.iter().for_each(|(query, slot, of_query)| {
-            sums[*slot as usize].add(of_query, weights[*query as usize]);
-        });
-        sums
+        let add = |(query, slot, of_query): &Term| sums[*slot as usize].add(of_query, weight_of(*query));
+        match &self.terms {
+            Terms::Held(terms) => terms.iter().for_each(add),
+            Terms::Stored(observations) => for_each_term(observations.as_ref(), add)?,
+        }
+        Ok(sums)
     }
 
     /// What each group's strata say about each position.
-    fn own(&self, weights: &[f64]) -> Vec<Own> {
-        let sums = self.sums(weights);
+    fn own(&self, weights: &[f64]) -> Result<Vec<Own>> {
+        let sums = self.sums(|query| weights[query as usize])?;
         let of_slot =
             |slot: usize| if slot.is_multiple_of(self.positions) { Own::Ratio(1.0) } else { sums[slot].own() };
-        (0..self.slots).map(of_slot).collect()
+        Ok((0..self.slots).map(of_slot).collect())
     }
 
     /// θ(k)/θ(1) of the only group. In a resample that drew no click at 1 or k it is 0: rare, and finite.
-    fn population(&self, weights: &[f64]) -> Vec<f64> {
+    fn population(&self, weights: &[f64]) -> Result<Vec<f64>> {
         let value = |own| if let Own::Ratio(ratio) = own { ratio } else { 0.0 };
-        self.own(weights).into_iter().map(value).collect()
+        Ok(self.own(weights)?.into_iter().map(value).collect())
     }
 
     fn check(&self) -> Result<()> {
-        if self.terms.is_empty() {
+        let sums = self.sums(|_| 1.0)?;
+        if sums.iter().all(|sums| sums.overlap == 0.0) {
             return Err(Error::parameter(format!(
                 "no document was shown at both position 1 and another, so positions cannot be compared; {WAY_OUT}"
             )));
         }
-        let sums = self.sums(&vec![1.0; self.terms.iter().map(|term| term.0 as usize + 1).max().unwrap_or(0)]);
         let where_not = |holds: fn(&Sums) -> bool| -> Vec<usize> {
             (1..self.positions).filter(|&index| !holds(&sums[index])).map(|index| index + 1).collect()
         };
@@ -194,22 +183,44 @@ impl Comparisons {
     }
 }
 
+/// Hands the terms to `take`, in order.
+fn for_each_term(observations: &dyn Observed, mut take: impl FnMut(&Term)) -> Result<()> {
+    let positions = observations.positions() as u32;
+    let mut of_query: Vec<Term> = Vec::new();
+    observations.for_each_doc(|(query, _), entries| {
+        if of_query.first().is_some_and(|term| term.0 != query) {
+            merged(&mut of_query).iter().for_each(&mut take);
+            of_query.clear();
+        }
+        strata_of(entries, positions, |slot, sums| of_query.push((query, slot, sums)));
+    })?;
+    merged(&mut of_query).iter().for_each(take);
+    Ok(())
+}
+
+/// The terms of a query, one for each slot.
+fn merged(terms: &mut Vec<Term>) -> &[Term] {
+    // Stable, so that sums run in the order of documents.
+    terms.sort_by_key(|&(_, slot, _)| slot);
+    terms.dedup_by(|next, kept| {
+        let same = next.1 == kept.1;
+        if same {
+            kept.2.add(&next.2, 1.0);
+        }
+        same
+    });
+    terms
+}
+
 /// Calls `take` with the slot and the sums of each stratum of a document: its groups that saw it at 1 and elsewhere.
-fn strata_of(observations: &Observations, doc: usize, mut take: impl FnMut(u32, Sums)) {
-    let positions = observations.positions as u32;
-    let seen = |entry: usize| {
-        let clicks = observations.clicks[entry];
-        (clicks + observations.misses[entry], clicks)
-    };
-    let mut first: Option<(u32, usize)> = None;
-    for entry in observations.entries_of(doc) {
-        let slot = observations.slots[entry];
+fn strata_of(entries: Entries<'_>, positions: u32, mut take: impl FnMut(u32, Sums)) {
+    let mut first: Option<(u32, (f64, f64))> = None;
+    for (slot, clicks, misses) in entries.iter() {
+        let (slot, seen) = (slot as u32, (clicks + misses, clicks));
         match first {
-            _ if slot.is_multiple_of(positions) => first = Some((slot, entry)),
+            _ if slot.is_multiple_of(positions) => first = Some((slot, seen)),
             // Slots ascend, so a group's first position comes before its others.
-            Some((start, at_1)) if slot / positions == start / positions => {
-                take(slot, Sums::of_stratum(seen(at_1), seen(entry)));
-            }
+            Some((start, at_1)) if slot / positions == start / positions => take(slot, Sums::of_stratum(at_1, seen)),
             _ => {}
         }
     }
@@ -219,7 +230,7 @@ fn strata_of(observations: &Observations, doc: usize, mut take: impl FnMut(u32, 
 mod tests {
     use super::super::worlds;
     use super::*;
-    use crate::counts::{Cell, SessionCount};
+    use crate::counts::{Cell, Counts, SessionCount};
     use crate::ids::Ids;
     use crate::simulate::Simulation;
 
@@ -296,7 +307,7 @@ mod tests {
     fn swapped_sessions_give_the_truth_overall_and_per_user() {
         let data = worlds::data(200, 10);
         let lists = worlds::loggers(&data, 1, 10);
-        let (counts, truth) = worlds::cells(Simulation::new().sessions(4_000_000).swapped(0.5), &data, &lists);
+        let (counts, truth) = worlds::cells(Simulation::new().sessions(4_000_000).swap(0.5), &data, &lists);
         let overall = SwapExperiment::new().resamples(0).estimate(&counts).unwrap();
         let of_users = SwapExperiment::new().per_user(true).resamples(0).estimate(&counts).unwrap();
         let errors = [
@@ -313,7 +324,7 @@ mod tests {
         let lists = worlds::loggers(&data, 1, 6);
         let (mut covered, mut all) = (0, 0);
         for seed in 0..30 {
-            let settings = Simulation::new().etas(vec![1.0]).sessions(40_000).swapped(0.5).seed(seed);
+            let settings = Simulation::new().etas(vec![1.0]).sessions(40_000).swap(0.5).seed(seed);
             let (counts, truth) = worlds::cells(settings, &data, &lists);
             let found = SwapExperiment::new().resamples(60).seed(seed).estimate(&counts).unwrap();
             let errors = &found.details.population.standard_errors;
@@ -358,7 +369,7 @@ mod tests {
     fn threads_do_not_matter() {
         let data = worlds::data(60, 6);
         let lists = worlds::loggers(&data, 1, 6);
-        let (counts, _) = worlds::cells(Simulation::new().sessions(50_000).swapped(0.5), &data, &lists);
+        let (counts, _) = worlds::cells(Simulation::new().sessions(50_000).swap(0.5), &data, &lists);
         let run = || SwapExperiment::new().per_user(true).resamples(20).estimate(&counts).unwrap();
         assert_eq!(worlds::on_threads(1, run), worlds::on_threads(2, run));
     }

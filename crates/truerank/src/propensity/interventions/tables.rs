@@ -1,7 +1,7 @@
 //! Weighted clicks and non-clicks for each ordered pair of positions: what intervention harvesting keeps of a log.
 
 use super::{WAY_OUT, Weighting, named, positions_are};
-use crate::propensity::observations::Observations;
+use crate::propensity::observations::{Entries, Observed};
 use crate::{Error, Result};
 
 /// The most entries of a table, over all groups: 1 GB in clicks and non-clicks together.
@@ -30,8 +30,8 @@ pub(super) struct Pair {
 
 impl Tables {
     /// The tables with each query counted `weights[query]` times.
-    pub fn new(observations: &Observations, weighting: Weighting, weights: &[f64]) -> Self {
-        let (groups, positions) = (observations.groups, observations.positions);
+    pub fn new(observations: &dyn Observed, weighting: Weighting, weights: &[f64]) -> Result<Self> {
+        let (groups, positions) = (observations.groups(), observations.positions());
         let mut tables = Tables {
             positions,
             groups,
@@ -40,24 +40,22 @@ impl Tables {
             shown: vec![0.0; groups * positions],
         };
         let mut at = ShownAt { impressions: vec![0.0; positions], positions: Vec::new() };
-        for (doc, &(query, _)) in observations.docs.iter().enumerate() {
+        observations.for_each_doc(|(query, _), entries| {
             let weight = weights[query as usize];
             if weight > 0.0 {
-                at.fill(observations, doc);
-                tables.add(observations, doc, &at, weighting, weight);
+                at.fill(entries);
+                tables.add(entries, &at, weighting, weight);
             }
-        }
-        tables
+        })?;
+        Ok(tables)
     }
 
-    fn add(&mut self, observations: &Observations, doc: usize, at: &ShownAt, weighting: Weighting, weight: f64) {
+    fn add(&mut self, entries: Entries<'_>, at: &ShownAt, weighting: Weighting, weight: f64) {
         if at.positions.len() < 2 {
             return;
         }
-        for entry in observations.entries_of(doc) {
-            let slot = observations.slots[entry] as usize;
+        for (slot, clicks, misses) in entries.iter() {
             let position = slot % self.positions;
-            let (clicks, misses) = (observations.clicks[entry], observations.misses[entry]);
             self.shown[slot] += weight * (clicks + misses);
             for &other in at.positions.iter().filter(|&&other| other != position) {
                 let (n, n_other) = (at.impressions[position], at.impressions[other]);
@@ -165,11 +163,11 @@ struct ShownAt {
 }
 
 impl ShownAt {
-    fn fill(&mut self, observations: &Observations, doc: usize) {
+    fn fill(&mut self, entries: Entries<'_>) {
         self.positions.drain(..).for_each(|position| self.impressions[position] = 0.0);
-        for entry in observations.entries_of(doc) {
-            let position = observations.slots[entry] as usize % observations.positions;
-            self.impressions[position] += observations.clicks[entry] + observations.misses[entry];
+        for (slot, clicks, misses) in entries.iter() {
+            let position = slot % self.impressions.len();
+            self.impressions[position] += clicks + misses;
             self.positions.push(position);
         }
         self.positions.sort_unstable();
@@ -200,6 +198,7 @@ mod tests {
     use super::*;
     use crate::counts::{Cell, Counts};
     use crate::ids::Ids;
+    use crate::propensity::observations::Observations;
 
     fn observations() -> (Observations, Observations) {
         let cell =
@@ -224,12 +223,12 @@ mod tests {
     #[test]
     fn entries_are_clicks_at_a_position_over_impressions_there() {
         let (population, users) = observations();
-        let tables = Tables::new(&population, Weighting::Documents, &[1.0]);
+        let tables = Tables::new(&population, Weighting::Documents, &[1.0]).unwrap();
         let pair = tables.pair(0, 0, 2);
         assert_eq!(pair.clicks, (4.0 / 8.0 + 1.0 / 3.0, 1.0 / 5.0 + 2.0 / 2.0));
         assert!((pair.clicks.0 + pair.misses.0 - 2.0).abs() < 1e-12);
         assert_eq!(tables.pair(0, 0, 1).clicks, (1.0 / 3.0, 0.0));
-        let by_user = Tables::new(&users, Weighting::Documents, &[1.0]);
+        let by_user = Tables::new(&users, Weighting::Documents, &[1.0]).unwrap();
         assert_eq!(by_user.pair(0, 0, 2).clicks, (3.0 / 8.0 + 1.0 / 3.0, 1.0));
         assert_eq!(by_user.pair(1, 0, 2).clicks, (1.0 / 8.0, 1.0 / 5.0));
         assert_eq!(by_user.pair(1, 0, 1).clicks, (0.0, 0.0));
@@ -239,7 +238,7 @@ mod tests {
     #[test]
     fn overlap_gives_a_document_the_harmonic_weight_of_the_pair() {
         let (population, _) = observations();
-        let tables = Tables::new(&population, Weighting::Overlap, &[1.0]);
+        let tables = Tables::new(&population, Weighting::Overlap, &[1.0]).unwrap();
         let (doc_0, doc_1) = (8.0 * 5.0 / 13.0, 3.0 * 2.0 / 5.0);
         let expected = doc_0 * 4.0 / 8.0 + doc_1 * 1.0 / 3.0;
         assert!((tables.pair(0, 0, 2).clicks.0 - expected).abs() < 1e-12);
@@ -249,8 +248,8 @@ mod tests {
     fn queries_count_as_often_as_they_weigh() {
         let (population, _) = observations();
         let (once, twice) = (
-            Tables::new(&population, Weighting::Documents, &[1.0]),
-            Tables::new(&population, Weighting::Documents, &[2.0]),
+            Tables::new(&population, Weighting::Documents, &[1.0]).unwrap(),
+            Tables::new(&population, Weighting::Documents, &[2.0]).unwrap(),
         );
         assert!(once.clicks.iter().zip(&twice.clicks).all(|(once, twice)| 2.0 * once == *twice));
     }
@@ -258,7 +257,7 @@ mod tests {
     #[test]
     fn half_a_click_stands_where_there_is_none() {
         let (_, users) = observations();
-        let mut tables = Tables::new(&users, Weighting::Documents, &[1.0]);
+        let mut tables = Tables::new(&users, Weighting::Documents, &[1.0]).unwrap();
         assert_eq!(tables.add_half_clicks(0), [false, true, false]);
         assert_eq!(tables.pair(0, 0, 1).clicks, (1.0 / 3.0, 1.0 / 8.0));
         assert_eq!(tables.pair(0, 0, 1).misses, (2.0 / 3.0, 7.0 / 8.0));

@@ -21,6 +21,7 @@ use std::str::FromStr;
 
 use super::{UserClusters, mean_examined_position};
 use crate::named::find_named;
+use crate::options::option_value;
 use crate::{Error, Result};
 
 /// How many clusters of users there are to be.
@@ -43,6 +44,15 @@ impl ClusterCount {
     }
 }
 
+impl fmt::Display for ClusterCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClusterCount::Given(count) => write!(f, "{count}"),
+            ClusterCount::Chosen { .. } => f.pad("auto"),
+        }
+    }
+}
+
 impl FromStr for ClusterCount {
     type Err = Error;
 
@@ -56,9 +66,10 @@ impl FromStr for ClusterCount {
 }
 
 /// How users are put into clusters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Grouping {
     /// `mixture`: the best of several starts by how likely they make the clicks.
+    #[default]
     Mixture,
     /// `k-means` on the rows θ(u,·), drawn toward the population first, is the one start.
     KMeans,
@@ -83,12 +94,13 @@ impl FromStr for Grouping {
     }
 }
 
+option_value!(ClusterCount: Kind::TextOrNumber, Grouping: Kind::Choice(Grouping::NAMES.to_vec()));
+
 /// Puts users who click alike into kinds, and draws each user's θ toward that of the kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UserGroups {
     clusters: ClusterCount,
     method: Grouping,
-    seed: u64,
 }
 
 impl Default for UserGroups {
@@ -100,7 +112,7 @@ impl Default for UserGroups {
 impl UserGroups {
     /// Ten clusters, as in the paper, by mixture.
     pub fn new() -> Self {
-        UserGroups { clusters: ClusterCount::Given(10), method: Grouping::Mixture, seed: 1 }
+        UserGroups { clusters: ClusterCount::Given(10), method: Grouping::Mixture }
     }
 
     /// How many clusters. Default: 10.
@@ -112,12 +124,6 @@ impl UserGroups {
     /// How users are grouped. Default: by mixture.
     pub fn method(mut self, method: Grouping) -> Self {
         self.method = method;
-        self
-    }
-
-    /// The seed of starts and of what is held out. Default: 1.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
         self
     }
 

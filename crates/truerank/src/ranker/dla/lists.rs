@@ -2,7 +2,7 @@
 
 use super::super::Unmatched;
 use super::super::loss::listwise_softmax;
-use crate::counts::{Cell, Counts};
+use crate::counts::{Cell, CountsView, by_document};
 use crate::data::{Dataset, RowFinder, nothing_matches};
 use crate::{Error, Result};
 
@@ -67,9 +67,9 @@ impl Rule {
 }
 
 impl DualLists {
-    pub fn new(data: &Dataset, counts: &Counts, per_user: bool) -> Result<Self> {
-        let positions = counts.max_position() as usize;
-        let groups = if per_user { counts.users.len() } else { 1 };
+    pub fn new(data: &Dataset, counts: &dyn CountsView, per_user: bool) -> Result<Self> {
+        let positions = counts.totals().max_position as usize;
+        let groups = if per_user { counts.users().len() } else { 1 };
         let slot = |cell: &Cell| {
             let group = if per_user { cell.user as usize } else { 0 };
             (group * positions + cell.position as usize - 1) as u32
@@ -100,35 +100,58 @@ struct Shown {
 }
 
 /// The cells of each query that the data set has, in the order of the data set.
-fn match_cells(data: &Dataset, counts: &Counts, slot: impl Fn(&Cell) -> u32) -> Result<(Vec<Vec<Shown>>, Unmatched)> {
-    let finder = RowFinder::new(data, &counts.queries, &counts.docs);
-    let mut unmatched = Unmatched::default();
-    let mut by_query: Vec<Vec<Shown>> = vec![Vec::new(); data.query_count()];
-    for of_query in counts.cells.chunk_by(|a, b| a.query == b.query) {
-        let docs: Vec<&[Cell]> = of_query.chunk_by(|a, b| a.doc == b.doc).collect();
-        let Some((query, rows)) = finder.find(of_query[0].query, docs.iter().map(|cells| cells[0].doc)) else {
-            unmatched.queries += 1;
-            continue;
+fn match_cells(
+    data: &Dataset,
+    counts: &dyn CountsView,
+    slot: impl Fn(&Cell) -> u32,
+) -> Result<(Vec<Vec<Shown>>, Unmatched)> {
+    let mut matching = Matching {
+        finder: RowFinder::new(data, counts.queries(), counts.docs()),
+        slot,
+        unmatched: Unmatched::default(),
+        by_query: vec![Vec::new(); data.query_count()],
+    };
+    counts.for_each_cells(|cells| {
+        cells.chunk_by(|a, b| a.query == b.query).for_each(|of_query| matching.add(of_query))
+    })?;
+    let Matching { mut by_query, unmatched, .. } = matching;
+    by_query.retain(|shown| !shown.is_empty());
+    if by_query.is_empty() {
+        return Err(match counts.totals().cells {
+            0 => Error::parameter("dual learning needs impressions, but the counts have none"),
+            _ => nothing_matches(data, counts.queries(), "document of the log", "log's"),
+        });
+    }
+    Ok((by_query, unmatched))
+}
+
+/// Cells on their way to rows of the data set.
+struct Matching<'a, S> {
+    finder: RowFinder<'a>,
+    slot: S,
+    unmatched: Unmatched,
+    by_query: Vec<Vec<Shown>>,
+}
+
+impl<S: Fn(&Cell) -> u32> Matching<'_, S> {
+    /// Adds the cells of one query.
+    fn add(&mut self, cells: &[Cell]) {
+        let docs: Vec<&[Cell]> = by_document(cells).collect();
+        let Some((query, rows)) = self.finder.find(cells[0].query, docs.iter().map(|cells| cells[0].doc)) else {
+            self.unmatched.queries += 1;
+            return;
         };
-        unmatched.docs += rows.iter().filter(|row| row.is_none()).count();
+        self.unmatched.docs += rows.iter().filter(|row| row.is_none()).count();
         for (row, cells) in rows.into_iter().zip(docs) {
             let Some(row) = row else { continue };
-            by_query[query].extend(cells.iter().filter(|cell| cell.impressions > 0).map(|cell| Shown {
+            self.by_query[query].extend(cells.iter().filter(|cell| cell.impressions > 0).map(|cell| Shown {
                 row,
-                slot: slot(cell),
+                slot: (self.slot)(cell),
                 impressions: cell.impressions,
                 clicks: cell.clicks,
             }));
         }
     }
-    by_query.retain(|shown| !shown.is_empty());
-    if by_query.is_empty() {
-        return Err(match counts.cells.is_empty() {
-            true => Error::parameter("dual learning needs impressions, but the counts have none"),
-            false => nothing_matches(data, &counts.queries, "document of the log", "log's"),
-        });
-    }
-    Ok((by_query, unmatched))
 }
 
 impl DualList {

@@ -7,9 +7,10 @@ use rayon::prelude::*;
 
 use super::trainer::{Batches, Course, diverged};
 use super::{Model, Ranker, TrainingRecord, Validation};
-use crate::counts::Counts;
+use crate::counts::CountsView;
 use crate::data::Dataset;
 use crate::network::{Architecture, Network, Optimizer, Workspace, clip_norm};
+use crate::options::{Options, options};
 use crate::progress::Progress;
 use crate::propensity::Propensities;
 use crate::{Error, Result};
@@ -18,136 +19,73 @@ use lists::{DualList, DualLists, Loss, Rule};
 /// The norm to which longer gradients of a batch are cut, as in [`Trainer`](super::Trainer).
 const GRADIENT_NORM: f64 = 5.0;
 
-/// Trains a ranker and propensities together from the same clicks (Ai et al. 2018, "Unbiased learning to rank with
-/// unbiased propensity estimation").
-///
-/// The ranker has a score `s(d)`, the propensity model a logit `b(k)` for each position, or `b(u,k)` for each user's.
-/// With `r = softmax(s)` over the shown documents and `θ = softmax(b)` over the positions, each is trained on clicks that
-/// the other one weighs:
-///
-/// ```text
-/// ranker       −Σ c · θ(1)/θ(k) · log r(d)
-/// propensities −Σ c · r(d₁)/r(d) · log θ(k)
-/// ```
-///
-/// Weights are constants for the gradient, and each batch's losses are divided by the sums of their weights. Clicks are
-/// linear in both losses, so sums over sessions are sums over cells.
-///
-/// A log need not show one list per query. Position 1 may have held several documents over time: `d₁` is the one that was
-/// shown there most (it only weighs a query against others). Documents and positions that were shown in a part of the
-/// sessions have the logarithm of how often they were shown added to `s` or `b` inside the softmax; a click is then as
-/// likely as the sessions say and the fixed point `r ∝ γ`, `θ` stays. Where every session shows the whole list this adds
-/// a constant, and the losses are the published ones.
-///
-/// Only ratios are learned. The output's scale is `max_k θ̄(k) = 1`; with [`per_user`](Dla::per_user) all users are taken
-/// to examine the first position alike. A note says so where θ still moved near the end of training: then it is closer to
-/// where it began, equal examination, than the clicks are. Positions that the data set has no document for get 0 and a note; where a user
-/// saw no document of the data set, the population's value stands. It assumes that features explain relevance: what they
-/// cannot tell apart across positions is taken for examination (see [`Identifiability`](crate::propensity::Identifiability)).
-///
-/// ```no_run
-/// # use truerank::{counts::Counts, data::Dataset, progress::Silent, ranker::Dla};
-/// # fn example(data: &Dataset, counts: &Counts) -> truerank::Result<()> {
-/// let (ranker, propensities) = Dla::new().steps(2000).seed(1).fit(data, counts, None, &Silent)?;
-/// # Ok(()) }
-/// ```
-#[derive(Debug, Clone)]
-pub struct Dla {
-    architecture: Architecture,
-    per_user: bool,
-    clip: Option<f64>,
-    learning_rate: f32,
-    propensity_rate: f32,
-    batch: usize,
-    steps: usize,
-    check_every: usize,
-    seed: u64,
-}
-
-impl Default for Dla {
-    fn default() -> Self {
-        Dla {
-            architecture: Architecture::Linear,
-            per_user: false,
-            clip: None,
-            learning_rate: 0.05,
-            propensity_rate: 0.5,
-            batch: 256,
-            steps: 1000,
-            check_every: 10,
-            seed: 1,
-        }
+options! {
+    /// Trains a ranker and propensities together from the same clicks (Ai et al. 2018, "Unbiased learning to rank with
+    /// unbiased propensity estimation").
+    ///
+    /// The ranker has a score `s(d)`, the propensity model a logit `b(k)` for each position, or `b(u,k)` for each user's.
+    /// With `r = softmax(s)` over the shown documents and `θ = softmax(b)` over the positions, each is trained on clicks that
+    /// the other one weighs:
+    ///
+    /// ```text
+    /// ranker       −Σ c · θ(1)/θ(k) · log r(d)
+    /// propensities −Σ c · r(d₁)/r(d) · log θ(k)
+    /// ```
+    ///
+    /// Weights are constants for the gradient, and each batch's losses are divided by the sums of their weights. Clicks are
+    /// linear in both losses, so sums over sessions are sums over cells.
+    ///
+    /// A log need not show one list per query. Position 1 may have held several documents over time: `d₁` is the one that was
+    /// shown there most (it only weighs a query against others). Documents and positions that were shown in a part of the
+    /// sessions have the logarithm of how often they were shown added to `s` or `b` inside the softmax; a click is then as
+    /// likely as the sessions say and the fixed point `r ∝ γ`, `θ` stays. Where every session shows the whole list this adds
+    /// a constant, and the losses are the published ones.
+    ///
+    /// Only ratios are learned. The output's scale is `max_k θ̄(k) = 1`; with [`per_user`](Dla::per_user) all users are taken
+    /// to examine the first position alike. A note says so where θ still moved near the end of training: then it is closer to
+    /// where it began, equal examination, than the clicks are. Positions that the data set has no document for get 0 and a note; where a user
+    /// saw no document of the data set, the population's value stands. It assumes that features explain relevance: what they
+    /// cannot tell apart across positions is taken for examination (see [`Identifiability`](crate::propensity::Identifiability)).
+    ///
+    /// ```no_run
+    /// # use truerank::{counts::Counts, data::Dataset, progress::Silent, ranker::Dla};
+    /// # fn example(data: &Dataset, counts: &Counts) -> truerank::Result<()> {
+    /// let (ranker, propensities) = Dla::new().iterations(2000).seed(1).fit(data, counts, None, &Silent)?;
+    /// # Ok(()) }
+    /// ```
+    pub struct Dla {
+        /// Examination of each user instead of one for all.
+        per_user: bool = false;
+        /// Form of the ranker: linear, mlp or mlp:SIZE,SIZE,….
+        model: Architecture = Architecture::Linear;
+        /// Steps on batches.
+        iterations: usize = 1000, at_least(1.0), value("N");
+        /// Seed of initial weights and of batches.
+        seed: u64 = 1;
+    }
+    beside {
+        /// The most that a click weighs, at least 1: bounds the variance, adds bias. Without a bound, as published.
+        clip: Option<f64> = None,
+        /// The size of AdaGrad's steps of the ranker.
+        learning_rate: f32 = 0.05,
+        /// The size of AdaGrad's steps of the propensity model.
+        ///
+        /// Larger than the ranker's: logits have far to go (θ = .03 is −3.5) and few directions to go in, and while they lag
+        /// behind, the ranker learns from clicks that are still biased.
+        propensity_rate: f32 = 0.5,
+        /// How many queries a batch has.
+        batch: usize = 256,
+        /// How many steps lie between two checks.
+        check_every: usize = 10,
     }
 }
 
 impl Dla {
-    /// Dual learning with all defaults.
-    pub fn new() -> Self {
-        Dla::default()
-    }
-
-    /// The form of the ranker. Default: linear.
-    pub fn architecture(mut self, architecture: Architecture) -> Self {
-        self.architecture = architecture;
-        self
-    }
-
-    /// Whether each user has propensities of their own. Default: false.
-    pub fn per_user(mut self, per_user: bool) -> Self {
-        self.per_user = per_user;
-        self
-    }
-
-    /// The most that a click weighs, at least 1: bounds the variance, adds bias. Default: no bound, as published.
-    pub fn clip(mut self, most: f64) -> Self {
-        self.clip = Some(most);
-        self
-    }
-
-    /// The size of AdaGrad's steps of the ranker. Default: 0.05.
-    pub fn learning_rate(mut self, rate: f32) -> Self {
-        self.learning_rate = rate;
-        self
-    }
-
-    /// The size of AdaGrad's steps of the propensity model. Default: 0.5.
-    ///
-    /// Larger than the ranker's: logits have far to go (θ = .03 is −3.5) and few directions to go in, and while they lag
-    /// behind, the ranker learns from clicks that are still biased.
-    pub fn propensity_rate(mut self, rate: f32) -> Self {
-        self.propensity_rate = rate;
-        self
-    }
-
-    /// How many queries a batch has. Default: 256.
-    pub fn batch(mut self, queries: usize) -> Self {
-        self.batch = queries;
-        self
-    }
-
-    /// How many steps on batches. Default: 1000.
-    pub fn steps(mut self, steps: usize) -> Self {
-        self.steps = steps;
-        self
-    }
-
-    /// How many steps lie between two checks. Default: 10.
-    pub fn check_every(mut self, steps: usize) -> Self {
-        self.check_every = steps;
-        self
-    }
-
-    /// The seed of initial weights and of batches. Default: 1.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
-    }
-
     /// Trains both. With validation, ranker and propensities of the check with the best value are kept; without, the last.
     pub fn fit(
         &self,
         data: &Dataset,
-        counts: &Counts,
+        counts: &dyn CountsView,
         validation: Option<&Validation<'_>>,
         progress: &dyn Progress,
     ) -> Result<(Ranker, Propensities)> {
@@ -159,9 +97,9 @@ impl Dla {
                 lists.skipped
             )));
         }
-        let mut network = Network::new(self.architecture.clone(), data.feature_count(), self.seed)?;
+        let mut network = Network::new(self.model.clone(), data.feature_count(), self.seed)?;
         let mut course = Course::new(validation, None, data)?;
-        progress.begin("dual learning", self.steps as u64);
+        progress.begin("dual learning", self.iterations as u64);
         let logits = self.train(&mut network, data, &lists, &mut course, progress)?;
         course.keep_best(network.parameters_mut());
         let ranker = Ranker { model: Model::Network(network), record: self.record(&lists, course) };
@@ -170,7 +108,8 @@ impl Dla {
         Ok((ranker, propensities))
     }
 
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
+        self.check_ranges()?;
         let positive = |what: &str, value: f64| match value > 0.0 && value.is_finite() {
             true => Ok(()),
             false => Err(Error::parameter(format!("{what} should be positive and finite, but is {value}"))),
@@ -178,7 +117,6 @@ impl Dla {
         positive("the learning rate", f64::from(self.learning_rate))?;
         positive("the propensity rate", f64::from(self.propensity_rate))?;
         positive("the batch", self.batch as f64)?;
-        positive("the number of steps", self.steps as f64)?;
         positive("the number of steps between checks", self.check_every as f64)?;
         match self.clip {
             Some(clip) if clip.is_nan() || clip < 1.0 => {
@@ -207,7 +145,7 @@ impl Dla {
         let mut batches = Batches::new(&numbers, self.batch, self.seed);
         let mut room = Step::new(network, logits.len());
         let (mut loss_sum, mut loss_count) = (0.0, 0.0);
-        for step in 1..=self.steps {
+        for step in 1..=self.iterations {
             let batch: Vec<&DualList> = batches.next().iter().map(|&number| &lists.lists[number]).collect();
             let loss = room.gradients(network, &logits, rule, data, &batch);
             if !loss.is_finite() {
@@ -218,14 +156,14 @@ impl Dla {
             ranker_state.step(network.parameters_mut(), &room.ranker, self.learning_rate, 0.0);
             logit_state.step(&mut logits, &room.logits, self.propensity_rate, 0.0);
             (loss_sum, loss_count) = (loss_sum + loss, loss_count + 1.0);
-            if step % self.check_every == 0 || step == self.steps {
+            if step % self.check_every == 0 || step == self.iterations {
                 course.check_network(step, loss_sum / loss_count, network, progress)?;
                 (loss_sum, loss_count) = (0.0, 0.0);
                 if course.best_step == step {
                     best.copy_from_slice(&logits);
                 }
             }
-            if step == self.steps * 9 / 10 {
+            if step == self.iterations * 9 / 10 {
                 earlier.copy_from_slice(&logits);
             }
             progress.advance(1)?;
@@ -238,7 +176,7 @@ impl Dla {
             loss: "dual listwise softmax".to_string(),
             method: Optimizer::AdaGrad.to_string(),
             seed: self.seed,
-            steps: self.steps,
+            steps: self.iterations,
             best_step: course.best_step,
             validation: course.best_value,
             lists: lists.lists.len(),

@@ -3,7 +3,7 @@
 use super::Logits;
 use super::lists::DualLists;
 use crate::Result;
-use crate::counts::Counts;
+use crate::counts::CountsView;
 use crate::propensity::{Details, Evidence, Propensities, SCALE};
 
 /// How much of itself θ̄(k) may change in the last tenth of the steps before a note says so.
@@ -13,7 +13,7 @@ const STEADY: f64 = 0.01;
 pub(super) fn propensities(
     lists: &DualLists,
     logits: &Logits,
-    counts: &Counts,
+    counts: &dyn CountsView,
     per_user: bool,
 ) -> Result<Propensities> {
     let positions = lists.positions;
@@ -38,7 +38,7 @@ pub(super) fn propensities(
     if per_user {
         let value = |(slot, theta): (usize, &Option<f64>)| theta.unwrap_or(propensities.population[slot % positions]);
         propensities.by_user = by_group.iter().enumerate().map(value).collect();
-        propensities.users = counts.users.clone();
+        propensities.users = counts.users().clone();
         propensities.details.by_user = Evidence::of_users(counts)?;
     }
     Ok(propensities)
@@ -54,7 +54,7 @@ fn ratios(lists: &DualLists, logits: &[f32]) -> Vec<Option<f64>> {
 }
 
 /// How much each group counts in the population: its sessions.
-fn group_weights(counts: &Counts, per_user: bool) -> Vec<f64> {
+fn group_weights(counts: &dyn CountsView, per_user: bool) -> Vec<f64> {
     if !per_user {
         return vec![1.0];
     }

@@ -1,7 +1,7 @@
 use rand::RngExt;
 
 use super::*;
-use crate::counts::Cell;
+use crate::counts::{Cell, Counts};
 use crate::data::{DatasetBuilder, Generator, Preset};
 use crate::evaluate::{Evaluator, Measure};
 use crate::ids::Ids;
@@ -75,7 +75,7 @@ fn propensities_and_order_are_recovered_where_features_explain_relevance() {
     let order: Vec<f32> = gamma.iter().map(|&g| g as f32 * random.random_range(0.5..2.0)).collect();
     let theta = |k: usize| (k as f64).powf(-1.0);
     let counts = expected_clicks(&data, &gamma, &order, &[&theta]);
-    let (ranker, found) = Dla::new().steps(1500).seed(3).fit(&data, &counts, None, &Silent).unwrap();
+    let (ranker, found) = Dla::new().iterations(1500).seed(3).fit(&data, &counts, None, &Silent).unwrap();
     let error = worst(&found.population, theta);
     assert!(error < 0.02, "{error}: {:?}", found.population);
     assert_eq!((found.method.as_str(), found.population[0]), ("dla", 1.0));
@@ -96,7 +96,7 @@ fn each_user_gets_their_own() {
     let deep = |k: usize| (k as f64).powf(-0.2);
     let shallow = |k: usize| (k as f64).powf(-1.5);
     let counts = expected_clicks(&data, &gamma, &order, &[&deep, &shallow]);
-    let dla = Dla::new().per_user(true).steps(1500);
+    let dla = Dla::new().per_user(true).iterations(1500);
     let (_, found) = dla.fit(&data, &counts, None, &Silent).unwrap();
     let errors = [worst(found.of_user(0), deep), worst(found.of_user(1), shallow)];
     assert!(errors.iter().all(|&error| error < 0.02), "{errors:?}: {:?}", found.by_user);
@@ -140,7 +140,7 @@ fn threads_do_not_change_a_byte_and_the_best_check_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     for per_user in [false, true] {
         let dla =
-            Dla::new().architecture(Architecture::Mlp { hidden: vec![9, 5] }).per_user(per_user).steps(25).batch(33);
+            Dla::new().model(Architecture::Mlp { hidden: vec![9, 5] }).per_user(per_user).iterations(25).batch(33);
         let bytes = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let (ranker, found) = pool.install(|| dla.fit(&data, &counts, None, &Silent)).unwrap();
@@ -157,8 +157,8 @@ fn threads_do_not_change_a_byte_and_the_best_check_is_kept() {
         -f64::from(i32::abs(calls.get() - 2))
     };
     let validation = Validation::new(&data, second);
-    let kept = Dla::new().steps(40).fit(&data, &counts, Some(&validation), &Silent).unwrap();
-    let short = Dla::new().steps(20).fit(&data, &counts, None, &Silent).unwrap();
+    let kept = Dla::new().iterations(40).fit(&data, &counts, Some(&validation), &Silent).unwrap();
+    let short = Dla::new().iterations(20).fit(&data, &counts, None, &Silent).unwrap();
     assert_eq!((kept.0.model, kept.0.record.best_step), (short.0.model, 20));
     assert_eq!((kept.1.population, kept.1.by_user), (short.1.population, short.1.by_user));
 }
@@ -171,7 +171,7 @@ fn what_the_data_set_lacks_is_noted() {
     // Position 3 always holds document 3, which the data set does not know, and query 5 is another one.
     counts.docs = Ids::Integers(vec![1, 2, 77, 4, 5, 6, 7, 8, 9, 10]);
     counts.queries = Ids::Integers(vec![1, 2, 3, 4, 99]);
-    let (ranker, found) = Dla::new().steps(20).fit(&data, &counts, None, &Silent).unwrap();
+    let (ranker, found) = Dla::new().iterations(20).fit(&data, &counts, None, &Silent).unwrap();
     assert_eq!(ranker.record.lists, 4);
     assert_eq!(found.population[2], 0.0);
     assert!(found.population.iter().enumerate().all(|(index, &theta)| index == 2 || theta > 0.0));
@@ -208,10 +208,13 @@ fn what_cannot_be_learned_from_is_refused() {
         refusal(Dla::new(), &silent),
         "dual learning needs clicks on documents of the data set, but none of 3 queries has one"
     );
-    assert_eq!(refusal(Dla::new().clip(0.5), &counts), "the clip of click weights should be at least 1, but is 0.5");
+    assert_eq!(
+        refusal(Dla::new().clip(Some(0.5)), &counts),
+        "the clip of click weights should be at least 1, but is 0.5"
+    );
     assert_eq!(
         refusal(Dla::new().learning_rate(0.0), &counts),
         "the learning rate should be positive and finite, but is 0"
     );
-    assert!(Dla::new().clip(2.0).steps(3).fit(&data, &counts, None, &Silent).is_ok());
+    assert!(Dla::new().clip(Some(2.0)).iterations(3).fit(&data, &counts, None, &Silent).is_ok());
 }

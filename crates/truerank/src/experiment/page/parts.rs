@@ -2,7 +2,7 @@
 
 use crate::evaluate::{FEWEST_RUNS, Interval, Measure};
 use crate::experiment::group::SIGNIFICANCE;
-use crate::experiment::{Claim, Compared, Group, Method, NDCG5, Part, Results, Source, WorldId};
+use crate::experiment::{Claim, Compared, Group, Method, NDCG5, Part, Results, Source};
 use crate::figures::population_curve;
 use crate::propensity::Propensities;
 use crate::ranker::ModelForm;
@@ -157,12 +157,6 @@ pub fn user_curves(propensities: &Propensities) -> Vec<(String, Vec<f64>, Style)
         (name, propensities.of_user(user).to_vec(), Style::Plain)
     });
     users.chain([population_curve(propensities)]).collect()
-}
-
-/// The worlds of the main table, one per seed.
-pub fn main_worlds(results: &Results) -> impl Iterator<Item = WorldId> {
-    let (clusters, sessions) = (results.settings.clusters, results.settings.sessions());
-    results.settings.seeds.iter().map(move |&seed| WorldId::Simulated { clusters, sessions, seed })
 }
 
 /// The groups of the main log with known θ.

@@ -1,59 +1,93 @@
 //! rq1: the main table, and what stands behind it.
 
-use super::parts::{
-    comparison, comparisons, dot, has_paper, main_group, main_worlds, marks, measure_cell, method_row, mse_cell,
-    paper_cell, user_curves,
-};
+use super::{Ask, Question};
 use crate::data::Preset;
 use crate::evaluate::Measure;
 use crate::experiment::group::average;
+use crate::experiment::page::{
+    answer, comparison, dot, has_paper, main_group, marks, measure_cell, method_row, mse_cell, paper_cell, user_curves,
+};
 use crate::experiment::paper::{self, PaperData};
-use crate::experiment::{Claim, Group, Method, NDCG5, Results, Source};
+use crate::experiment::{Claim, Group, Method, NDCG5, Part, Results, Run, Settings, Source};
 use crate::figures::examination_figure;
 use crate::ranker::ModelForm;
 use crate::report::{
-    Answer, Axis, Best, Block, Cell, Chart, Column, Dot, Dots, Figure, Format, HeatMap, Lines, Point, Section, Series,
-    Stacked, Style, Table,
+    Answer, Axis, Best, Block, Cell, Chart, Column, Dot, Dots, Figure, Format, HeatMap, Lines, Point, Series, Stacked,
+    Style, Table,
 };
 
-pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
-    let model = results.settings.models.first()?;
-    let aware = main_group(results, Method::USER_AWARE, model)?;
-    let mut section = Section {
-        id: "rq1".into(),
-        title: "RQ1: The main table".into(),
-        question: "Does weighting clicks by the users of each query learn better rankers than the other corrections?"
-            .into(),
-        ..Section::default()
-    };
-    section.answers = answers(results, model, &aware, claims);
-    section.blocks.push(Block::Table(measures_table(results, model, &aware)));
-    section.blocks.extend(intervals(results, model).map(Block::Figure));
-    section.blocks.extend(wins(results, model, &aware).map(Block::Figure));
-    section.blocks.push(Block::Text(
-        "Estimated relevance against true grades: each row is a true grade, each column the grade nearest to the estimate, \
-         in shares of the row. A perfect estimator has ones on the diagonal."
-            .into(),
-    ));
-    section.blocks.push(Block::Gallery(confusions(results, model)));
-    section.blocks.extend(click_rates(results).map(Block::Figure));
-    section.blocks.extend(examination(results).map(Block::Figure));
-    if has_paper(model) {
-        let table = Block::Table(paper_table(paper_data(results)));
-        section.blocks.push(Block::Fold("The paper's own table".into(), vec![table]));
-    }
-    section.blocks.extend(comparisons(claims));
-    Some(section)
-}
+/// Is user-aware better than the others?
+pub struct Rq1;
 
-/// On how many measures each claim is shown, and what nDCG@5 says.
-fn answers(results: &Results, model: &ModelForm, aware: &Group<'_>, claims: &[&Claim]) -> Vec<Answer> {
-    let of_claim = |claim: &&Claim| {
-        let Some(baseline) = claim.against else { return Some(super::claims::answer(claim)) };
-        let text = comparison(claim, aware, &main_group(results, baseline, model)?, baseline)?;
-        Some(Answer { verdict: None, text })
-    };
-    claims.iter().filter_map(of_claim).collect()
+impl Ask for Rq1 {
+    fn title(&self) -> &'static str {
+        "RQ1: The main table"
+    }
+
+    fn words(&self) -> &'static str {
+        "Does weighting clicks by the users of each query learn better rankers than the other corrections?"
+    }
+
+    fn runs(&self, settings: &Settings) -> Vec<Run> {
+        let model = settings.main_model();
+        let methods = settings.possible(model, Method::ALL);
+        let of_world = |world| methods.iter().map(move |&method| Run::new(world, method, Source::Known, model));
+        settings.main_worlds().flat_map(of_world).collect()
+    }
+
+    fn claims(&self, results: &Results) -> Vec<Claim> {
+        let of = |method| main_group(results, method, results.settings.main_model());
+        let Some(aware) = of(Method::USER_AWARE) else { return Vec::new() };
+        let baselines =
+            [Method::Production, Method::NAIVE, Method::IPS_PBM, Method::PRS_BY_SCORE, Method::STRAIGHTFORWARD];
+        let above = |method: Method| {
+            let other = of(method)?;
+            let part = |measure: Measure| Some(Part::ahead(measure.to_string(), aware.test(&other, measure)?));
+            let parts = Measure::paper().into_iter().map(part).collect::<Option<_>>()?;
+            let text = format!("user-aware is above {method} on all eight measures");
+            Some(Claim { against: Some(method), ..Claim::new(Question::Rq1, text, parts) })
+        };
+        let mut claims: Vec<Claim> = baselines.into_iter().filter_map(above).collect();
+        let closer = |method: Method| Some(Part::ahead(format!("against {method}"), of(method)?.test_mse(&aware)?));
+        let estimating = [Method::NAIVE, Method::IPS_PBM, Method::STRAIGHTFORWARD];
+        if let Some(parts) = estimating.into_iter().map(closer).collect::<Option<Vec<_>>>() {
+            let text = "user-aware estimates relevance with the least squared error";
+            claims.push(Claim { unit: "squared error", ..Claim::new(Question::Rq1, text, parts) });
+        }
+        claims
+    }
+
+    /// On how many measures each claim is shown, and what nDCG@5 says.
+    fn answers(&self, results: &Results, claims: &[&Claim]) -> Vec<Answer> {
+        let of = |method| main_group(results, method, results.settings.main_model());
+        let of_claim = |claim: &&Claim| {
+            let Some(baseline) = claim.against else { return Some(answer(claim)) };
+            let text = comparison(claim, &of(Method::USER_AWARE)?, &of(baseline)?, baseline)?;
+            Some(Answer { verdict: None, text })
+        };
+        claims.iter().filter_map(of_claim).collect()
+    }
+
+    fn blocks(&self, results: &Results) -> Option<Vec<Block>> {
+        let model = results.settings.models.first()?;
+        let aware = main_group(results, Method::USER_AWARE, model)?;
+        let mut blocks = vec![Block::Table(measures_table(results, model, &aware))];
+        blocks.extend(intervals(results, model).map(Block::Figure));
+        blocks.extend(wins(results, model, &aware).map(Block::Figure));
+        blocks.push(Block::Text(
+            "Estimated relevance against true grades: each row is a true grade, each column the grade nearest to the \
+             estimate, in shares of the row. A perfect estimator has ones on the diagonal."
+                .into(),
+        ));
+        blocks.push(Block::Gallery(confusions(results, model)));
+        blocks.extend(click_rates(results).map(Block::Figure));
+        blocks.extend(examination(results).map(Block::Figure));
+        if has_paper(model) {
+            let table = Block::Table(paper_table(paper_data(results)));
+            blocks.push(Block::Fold("The paper's own table".into(), vec![table]));
+        }
+        Some(blocks)
+    }
 }
 
 /// nDCG@5 of every method with its interval over seeds.
@@ -199,7 +233,7 @@ fn confusions(results: &Results, model: &ModelForm) -> Vec<Figure> {
 
 /// Clicks per position, the mean over seeds; on Baidu-like data beside the paper's.
 fn click_rates(results: &Results) -> Option<Figure> {
-    let facts = main_worlds(results).filter_map(|world| results.world(world));
+    let facts = results.settings.main_worlds().filter_map(|world| results.world(world));
     let ours = average(facts.map(|facts| facts.click_rates.as_slice()));
     if ours.is_empty() {
         return None;
@@ -224,7 +258,7 @@ fn click_rates(results: &Results) -> Option<Figure> {
 
 /// How far down each kind of user looks.
 fn examination(results: &Results) -> Option<Figure> {
-    let world = main_worlds(results).next()?;
+    let world = results.settings.main_worlds().next()?;
     let found = results.examination(world, Source::Known)?;
     let caption =
         "How far down each kind of user looks: the probability that a position is examined, as simulated.".to_string();

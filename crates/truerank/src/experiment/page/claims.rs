@@ -1,8 +1,7 @@
 //! All claims on one table: the only place of a report that says verdicts.
 
 use crate::evaluate::FEWEST_RUNS;
-use crate::experiment::claims::{CONVERGED, NOT_BELOW};
-use crate::experiment::{Claim, Part};
+use crate::experiment::{CONVERGED, Claim, NOT_BELOW, Part};
 use crate::report::{Answer, Block, Cell, Column, Format, Row, Section, Table, Verdict};
 
 /// The name of the table.

@@ -1,28 +1,95 @@
 //! rq4: examination estimated from clicks.
 
-use super::parts::{
-    THEIRS, comparisons, interval_cell, main_group, main_worlds, marks, marks_against, method_row, paper_cell,
-    user_curves,
-};
+use serde::{Deserialize, Serialize};
+
+use super::{Ask, Question};
+use crate::Result;
 use crate::evaluate::mean;
-use crate::experiment::{Claim, Group, Method, NDCG5, Results, Source, paper};
+use crate::experiment::checks::{distinct, refuse};
+use crate::experiment::claim::BASELINES;
+use crate::experiment::page::{
+    THEIRS, interval_cell, main_group, marks, marks_against, method_row, paper_cell, user_curves,
+};
+use crate::experiment::{Claim, Group, Method, NDCG5, Part, Results, Run, Settings, Source, paper, text};
 use crate::figures::examination_figure;
 use crate::ranker::ModelForm;
-use crate::report::{Best, Block, Cell, Column, Figure, Format, Row, Section, Style, Table};
+use crate::report::{Best, Block, Cell, Column, Figure, Format, Row, Style, Table};
 
-pub fn section(results: &Results, claims: &[&Claim]) -> Option<Section> {
-    let mut blocks = vec![Block::Table(methods_table(results)?)];
-    blocks.extend(sources_table(results).map(Block::Table));
-    blocks.extend(population_figure(results).map(Block::Figure));
-    blocks.extend(users_figure(results).map(Block::Figure));
-    blocks.extend(comparisons(claims));
-    Some(Section {
-        id: "rq4".into(),
-        title: "RQ4: Examination estimated from the clicks".into(),
-        question: "Does user-aware stay best when nobody knows who looks where?".into(),
-        answers: claims.iter().map(|claim| super::claims::answer(claim)).collect(),
-        blocks,
-    })
+/// The sources of θ of rq4.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct EstimatedExamination {
+    /// What the paper's table uses: em or em-mlp. Default: em.
+    #[serde(with = "text::one")]
+    pub main: Source,
+    /// What else user-aware is trained with. Default: every other source that knows users.
+    #[serde(with = "text::many")]
+    pub sources: Vec<Source>,
+}
+
+impl Default for EstimatedExamination {
+    fn default() -> Self {
+        let sources =
+            vec![Source::EM_MLP, Source::Swap, Source::Harvesting, Source::Cpbm, Source::UserPbm, Source::Dla];
+        EstimatedExamination { main: Source::EM, sources }
+    }
+}
+
+/// With examination estimated from the clicks?
+pub struct Rq4;
+
+impl Ask for Rq4 {
+    fn title(&self) -> &'static str {
+        "RQ4: Examination estimated from the clicks"
+    }
+
+    fn words(&self) -> &'static str {
+        "Does user-aware stay best when nobody knows who looks where?"
+    }
+
+    fn check(&self, settings: &Settings) -> Result<()> {
+        distinct("rq4.sources", &settings.rq4.sources, 0)?;
+        match settings.rq4.main {
+            Source::EM | Source::EM_MLP => Ok(()),
+            other => refuse(format!("rq4.main should be em or em-mlp, but is {other}")),
+        }
+    }
+
+    fn runs(&self, settings: &Settings) -> Vec<Run> {
+        let mut runs = settings.ideal_runs();
+        for world in settings.main_worlds() {
+            for model in &settings.models {
+                let learning = settings.learning(model).into_iter();
+                runs.extend(learning.map(|method| Run::new(world, method, settings.rq4.main, model)));
+                runs.push(Run::new(world, Method::STRAIGHTFORWARD, Source::Cpbm, model));
+                let sources = [Source::Known].into_iter().chain(settings.rq4.sources.iter().copied());
+                runs.extend(sources.map(|source| Run::new(world, Method::USER_AWARE, source, model)));
+            }
+        }
+        runs
+    }
+
+    fn claims(&self, results: &Results) -> Vec<Claim> {
+        let (log, main) = (results.main_log(), results.settings.rq4.main);
+        let claim = |model: &ModelForm| {
+            let of = |method| results.on(log, method, main, model);
+            let aware = of(Method::USER_AWARE)?;
+            let mut parts = Part::ahead_of(&aware, &results.settings.possible(model, BASELINES), of)?;
+            let cpbm = results.on(log, Method::STRAIGHTFORWARD, Source::Cpbm, model)?;
+            parts.push(Part::ahead("against cpbm", aware.test(&cpbm, NDCG5)?));
+            let text = format!("{}: with estimated examination user-aware is best", model.name());
+            Some(Claim::new(Question::Rq4, text, parts))
+        };
+        results.settings.models.iter().filter_map(claim).collect()
+    }
+
+    fn blocks(&self, results: &Results) -> Option<Vec<Block>> {
+        let mut blocks = vec![Block::Table(methods_table(results)?)];
+        blocks.extend(sources_table(results).map(Block::Table));
+        blocks.extend(population_figure(results).map(Block::Figure));
+        blocks.extend(users_figure(results).map(Block::Figure));
+        Some(blocks)
+    }
 }
 
 /// A row of the paper's table: who, by which θ, under which name.
@@ -144,7 +211,7 @@ struct Errors {
 
 fn errors(results: &Results, source: Source) -> Option<Errors> {
     let of_world = |world| results.examination(world, source)?.error;
-    let errors: Vec<_> = main_worlds(results).map(of_world).collect::<Option<_>>()?;
+    let errors: Vec<_> = results.settings.main_worlds().map(of_world).collect::<Option<_>>()?;
     let population: Vec<f64> = errors.iter().map(|error| error.population).collect();
     let users: Option<Vec<f64>> = errors.iter().map(|error| error.users).collect();
     Some(Errors { population: mean(&population), users: users.map(|users| mean(&users)) })
@@ -152,7 +219,7 @@ fn errors(results: &Results, source: Source) -> Option<Errors> {
 
 /// The population's examination by each source beside the truth, of the first seed.
 fn population_figure(results: &Results) -> Option<Figure> {
-    let world = main_worlds(results).next()?;
+    let world = results.settings.main_worlds().next()?;
     let truth = results.examination(world, Source::Known)?.propensities.population.clone();
     let settings = &results.settings;
     let main = settings.rq4.main;
@@ -170,7 +237,7 @@ fn population_figure(results: &Results) -> Option<Figure> {
 /// What the main source says of each kind of user, of the first seed.
 fn users_figure(results: &Results) -> Option<Figure> {
     let main = results.settings.rq4.main;
-    let found = results.examination(main_worlds(results).next()?, main)?;
+    let found = results.examination(results.settings.main_worlds().next()?, main)?;
     let caption = format!("Examination by each kind of user as {main} found it from the clicks of the first seed.");
     Some(examination_figure("rq4-users", caption, user_curves(&found.propensities)))
 }

@@ -1,17 +1,13 @@
-//! Results as a report: a section per question, with its answers, tables and figures.
+//! Results as a report: all claims on one table, a section per question, and what sections are made of.
 
 mod claims;
-mod clusters;
-mod curves;
-mod examination;
-mod main_table;
 mod parts;
-mod real;
 
-pub(super) use claims::CLAIMS;
+pub(super) use claims::{CLAIMS, answer};
+pub(super) use parts::*;
 
+use super::Results;
 use super::runner::count_of;
-use super::{Claim, Question, Results};
 use crate::ranker::ModelForm;
 use crate::report::{Format, Report, Section};
 
@@ -20,20 +16,9 @@ impl Results {
     pub fn report(&self) -> Report {
         let claims = self.claims();
         let mut sections: Vec<Section> = claims::section(&claims).into_iter().collect();
-        sections.extend(self.settings.questions.iter().filter_map(|question| self.section(*question, &claims)));
+        sections.extend(self.settings.questions.iter().filter_map(|question| question.section(self, &claims)));
         let title = "Learning to rank from the clicks of different people".into();
         Report { title, lead: self.lead(), facts: self.facts(), sections }
-    }
-
-    fn section(&self, question: Question, claims: &[Claim]) -> Option<Section> {
-        let claims: Vec<&Claim> = claims.iter().filter(|claim| claim.question == question).collect();
-        match question {
-            Question::Rq1 => main_table::section(self, &claims),
-            Question::Rq2 => curves::section(self, &claims),
-            Question::Rq3 => clusters::section(self, &claims),
-            Question::Rq4 => examination::section(self, &claims),
-            Question::Real => real::section(self, &claims),
-        }
     }
 
     fn lead(&self) -> String {
@@ -60,7 +45,7 @@ impl Results {
 
     fn facts(&self) -> Vec<(String, String)> {
         let mut facts = Vec::new();
-        if self.settings.questions.iter().any(|question| *question != Question::Real) {
+        if self.settings.questions.iter().any(|question| question.ask().is_simulated()) {
             facts = self.simulation_facts();
         }
         let models = self.settings.models.iter().map(ModelForm::to_string).collect::<Vec<_>>();
@@ -71,7 +56,7 @@ impl Results {
         facts
     }
 
-    /// What the worlds of all questions but `real` are made of.
+    /// What the worlds of most questions are made of.
     fn simulation_facts(&self) -> Vec<(String, String)> {
         let settings = &self.settings;
         let count = |number: usize| Format::Count.print(number as f64);
