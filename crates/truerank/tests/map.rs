@@ -31,6 +31,7 @@ const ROOMS: &[&str] = &[
     "simulate",
     "relevance",
     "ranker",
+    "examination",
     "evaluate",
     "report",
     "figures",
