@@ -3,7 +3,7 @@
 //! The first byte of an input chooses among the readers of a target, the second how the file is read; the rest is the file.
 
 #[path = "../../crates/truerank/tests/force/readers.rs"]
-mod readers;
+pub mod readers;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
