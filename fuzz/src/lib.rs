@@ -10,10 +10,10 @@ use std::sync::OnceLock;
 
 use readers::Reader;
 
-/// Every target with its readers, by parts of their names.
-pub const TARGETS: &[(&str, &[&str])] = &[
-    ("text_logs", &["csv", "tsv"]),
-    ("json_logs", &["json"]),
+/// Every target with its readers, by how their names begin.
+const TARGETS: &[(&str, &[&str])] = &[
+    ("text_logs", &["csv", "tsv", "pages in csv"]),
+    ("json_logs", &["json", "pages in json"]),
     ("parquet_logs", &["parquet log"]),
     ("event_logs", &["events", "yandex", "ubi"]),
     ("data_sets", &["svmlight", "parquet data", "parquet parts", "query file", "ultra"]),
@@ -26,7 +26,7 @@ pub const TARGETS: &[(&str, &[&str])] = &[
 ];
 
 /// The readers of a target, with files in folders of their own.
-pub struct Target {
+struct Target {
     readers: Vec<Reader>,
     folder: PathBuf,
     /// One thread, so that an input is read in the same way again.
@@ -35,13 +35,13 @@ pub struct Target {
 
 impl Target {
     /// Finds the readers and writes the files beside the one that changes.
-    pub fn new(name: &str) -> Self {
+    fn new(name: &str) -> Self {
         let folder = own_folder(name);
         let parts = TARGETS.iter().find(|(target, _)| *target == name).expect("a target of TARGETS").1;
         let samples = folder.join("samples");
         std::fs::create_dir_all(&samples).unwrap();
         let mut readers = readers::all(&samples);
-        readers.retain(|reader| parts.iter().any(|part| reader.name.contains(part)));
+        readers.retain(|reader| parts.iter().any(|part| reader.name.starts_with(part)));
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
         let target = Target { readers, folder, pool };
         for (number, reader) in target.readers.iter().enumerate() {
@@ -55,14 +55,14 @@ impl Target {
         self.folder.join(number.to_string()).join(name)
     }
 
-    /// Inputs to start from: files that are read well.
-    pub fn seeds(&self) -> Vec<Vec<u8>> {
-        let all = self
-            .readers
-            .iter()
-            .enumerate()
-            .flat_map(|(number, reader)| reader.seeds.iter().map(move |seed| (number, seed)));
-        all.map(|(number, seed)| [&[number as u8, 0], &seed[..]].concat()).collect()
+    /// Writes files that are read well into the corpus: libFuzzer, which looks there every second, goes on from them.
+    fn write_seeds(&self, name: &str) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
+        for (number, reader) in self.readers.iter().enumerate() {
+            for (place, seed) in reader.seeds.iter().enumerate() {
+                write(&folder.join(format!("seed-{number}-{place}")), &[&[number as u8, 0], &seed[..]].concat());
+            }
+        }
     }
 
     fn read(&self, input: &[u8]) {
@@ -72,12 +72,6 @@ impl Target {
         let path = self.path(number, &reader.target);
         std::fs::write(&path, file).unwrap();
         self.pool.install(|| drop((reader.read)(&path, u64::from(*how))));
-    }
-}
-
-impl Drop for Target {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -111,7 +105,9 @@ pub fn read(target: &str, input: &[u8]) {
                 usual(panic);
             }
         }));
-        Target::new(target)
+        let readers = Target::new(target);
+        readers.write_seeds(target);
+        readers
     };
     TARGET.get_or_init(start).read(input);
 }

@@ -50,7 +50,7 @@ Exit codes: 0 done, 1 a log is not fit (doctor), 2 an error.";
 pub enum Command {
     Demo(demo::Demo),
     Doctor(doctor::Doctor),
-    Fit(fit::Fit),
+    Fit(Box<fit::Fit>),
     Generate(generate::Generate),
     Simulate(simulate::Simulate),
     Count(count::Count),

@@ -76,13 +76,14 @@ fn is_switch(field: &Field) -> bool {
 fn texts(field: &Field, matches: &ArgMatches) -> Vec<String> {
     match field.kind {
         _ if is_switch(field) => matches.get_flag(field.name).then(|| "true".to_string()).into_iter().collect(),
-        Kind::Path => matches.get_many::<PathBuf>(field.name).into_iter().flatten().map(path_text).collect(),
+        Kind::Path => matches
+            .get_many::<PathBuf>(field.name)
+            .into_iter()
+            .flatten()
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect(),
         _ => matches.get_many::<String>(field.name).into_iter().flatten().cloned().collect(),
     }
-}
-
-fn path_text(path: &PathBuf) -> String {
-    path.to_string_lossy().into_owned()
 }
 
 fn argument(field: &Field) -> Arg {
@@ -107,8 +108,8 @@ fn argument(field: &Field) -> Arg {
 fn parser(field: &Field) -> ValueParser {
     match &field.kind {
         Kind::Choice(names) => PossibleValuesParser::new(names.clone()).into(),
-        Kind::Path => clap::value_parser!(PathBuf).into(),
-        _ => clap::value_parser!(String).into(),
+        Kind::Path => clap::value_parser!(PathBuf),
+        _ => clap::value_parser!(String),
     }
 }
 

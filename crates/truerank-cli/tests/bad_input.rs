@@ -260,7 +260,7 @@ fn files_that_do_not_fit_together() {
             ),
             (
                 "score narrow.txt --ranker ranker.st -o OUT.trec",
-                &["pass --features 2 if sparse text leaves out the last"],
+                &["pass --feature-count 2 if sparse text leaves out the last"],
             ),
             ("evaluate wide.txt --ranker ranker.st", &["ranker.st with wide.txt: ", "trained on 2 features"]),
             ("score data/test.txt --ranker text.st -o OUT.trec", &["text.st: is not a whole safetensors file"]),
@@ -449,7 +449,7 @@ fn logs_that_cannot_tell_examination() {
                 &[
                     "counts: examination is not identifiable from this log: no two positions can be compared",
                     "swap positions 1 and 2",
-                    "pass features of the documents with --data",
+                    "pass features of the documents",
                 ],
             ),
             ("propensity counts --per-user -o OUT.json", &["counts: examination is not identifiable"]),

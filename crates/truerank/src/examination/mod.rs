@@ -13,7 +13,7 @@
 //! let data = Generator::preset(Preset::Tiny).generate()?.train;
 //! let first_feature: Vec<f32> = (0..data.len()).map(|row| data.row(row)[0]).collect();
 //! let lists = [ShownLists::top(&data, &first_feature, 10)?];
-//! let counts = Simulation::new().sessions(50_000).swapped(0.5).prepare(&data, &lists)?.counts()?;
+//! let counts = Simulation::new().sessions(50_000).swap(0.5).prepare(&data, &lists)?.counts()?;
 //!
 //! let mut options = ExaminationOptions::default();
 //! options.set("method", &["swap".into()])?;

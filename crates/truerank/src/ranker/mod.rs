@@ -151,7 +151,7 @@ impl Ranker {
         if feature_count != self.feature_count() {
             let (trained, found) = (self.feature_count(), feature_count);
             let way_out = match found < trained {
-                true => format!("pass --features {trained} if sparse text leaves out the last ones"),
+                true => format!("pass `feature_count` {trained} if sparse text leaves out the last ones"),
                 false => "use data of the same kind".to_string(),
             };
             return Err(Error::parameter(format!(

@@ -582,7 +582,7 @@ mod tests {
         ] {
             let message = refusal(&one, trainer);
             assert!(message.contains("at least 2 features, but the data has 1"), "{message}");
-            assert!(message.contains("use --model linear-raw"), "{message}");
+            assert!(message.contains("use the model linear-raw"), "{message}");
         }
         let narrow = Training::network(Architecture::Mlp { hidden: vec![4, 1] }).seed(0);
         let message = refusal(&planted(1, 3, 3, linear_rule), narrow);

@@ -240,9 +240,9 @@ fn corrections_belong_to_estimators_that_divide_by_exposure() {
         |estimation: Estimation| estimation.estimate(&known.counts, &known.propensities).unwrap_err().to_string();
     for estimator in [Estimator::Naive, Estimator::IpsPbm, Estimator::Straightforward] {
         let message = refused(Estimation::new(estimator).clip(Some(0.1)));
-        assert!(message.contains(&format!("but the estimator is {estimator}")), "{message}");
+        assert!(message.contains(&format!("but `estimator` is {estimator}")), "{message}");
     }
     let aware = Estimation::new(Estimator::UserAware);
-    assert!(refused(aware.clone().clip(Some(0.0))).contains("clip should be above 0 and at most 1, but is 0"));
-    assert!(refused(aware.shrink(Shrink::Fixed(-1.0))).contains("shrink should be finite and not negative"));
+    assert!(refused(aware.clone().clip(Some(0.0))).contains("`clip` is 0, but should be above 0 and at most 1"));
+    assert!(refused(aware.shrink(Shrink::Fixed(-1.0))).contains("`shrink` is -1, but should be finite and not negative"));
 }

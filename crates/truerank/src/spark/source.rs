@@ -99,7 +99,7 @@ fn check_types(file: &FileShape) -> Result<()> {
 }
 
 fn refused(path: &Path, finding: &str) -> Error {
-    Error::input(path, format!("{finding}; or count without --engine"))
+    Error::input(path, format!("{finding}; or count without Spark"))
 }
 
 fn groups(files: &[FileShape]) -> Result<Vec<Group<'_>>> {
@@ -310,7 +310,7 @@ mod tests {
         ];
         for (name, content, expected) in refused {
             let message = check(&shape(name, content)).unwrap_err().to_string();
-            assert!(message.contains(expected) && message.ends_with("; or count without --engine"), "{message}");
+            assert!(message.contains(expected) && message.ends_with("; or count without Spark"), "{message}");
         }
     }
 
@@ -328,7 +328,7 @@ mod tests {
         ];
         for (shape, expected) in refused {
             let message = check(&shape).unwrap_err().to_string();
-            assert!(message.contains(expected) && message.ends_with("; or count without --engine"), "{message}");
+            assert!(message.contains(expected) && message.ends_with("; or count without Spark"), "{message}");
         }
     }
 

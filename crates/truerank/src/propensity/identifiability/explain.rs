@@ -142,7 +142,7 @@ impl Identifiability {
             ways.push("estimate larger groups of users".to_string());
         }
         match self.linking {
-            Links::Documents => ways.push("pass features of the documents with --data".to_string()),
+            Links::Documents => ways.push("pass features of the documents".to_string()),
             Links::Vectors => ways.push("let a regression on the features predict relevance".to_string()),
             Links::Regression => {}
         }

@@ -520,7 +520,7 @@ mod tests {
         assert!(harvesting.estimate(&chain(&[(1, 2), (2, 3), (3, 4)])).is_ok());
         let text = message(&chain(&[(1, 2), (3, 4)]));
         assert!(text.starts_with("positions 3 and 4 are not linked to 1 and 2: no clicked document"), "{text}");
-        assert!(text.contains("`--method em`"));
+        assert!(text.contains("use em with features"), "{text}");
         let mut alone = chain(&[(1, 2)]);
         alone.cells.truncate(1);
         assert!(message(&alone).starts_with("no document was shown at two positions"));

@@ -16,7 +16,7 @@ use crate::propensity::Propensities;
 use crate::{Error, Result};
 use lists::{DualList, DualLists, Loss, Rule};
 
-/// The norm to which longer gradients of a batch are cut, as in [`Trainer`](super::Trainer).
+/// The norm to which longer gradients of a batch are cut, as in [`Training`](super::Training).
 const GRADIENT_NORM: f64 = 5.0;
 
 options! {

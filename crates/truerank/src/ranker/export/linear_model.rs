@@ -88,6 +88,6 @@ mod tests {
         let model = Model::Network(Network::new(Architecture::Linear, 2, 1).unwrap());
         let ranker = Ranker { model, record: TrainingRecord::default() };
         let message = ranker.to_linear_model("clicks", &names(&["a", "b"])).unwrap_err().to_string();
-        assert!(message.contains("--model linear-raw"), "{message}");
+        assert!(message.contains("train the model linear-raw"), "{message}");
     }
 }
