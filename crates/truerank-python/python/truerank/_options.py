@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 from os import PathLike
-from typing import Any, Literal, Sequence, TypedDict, Union
+from typing import Any, Literal, Mapping, Sequence, TypedDict, Union
 
 _Path = Union[str, "PathLike[str]"]
+_Time = Union[str, datetime.date, datetime.datetime, Any]
 _Any = Any
 
 
@@ -16,6 +18,14 @@ class GenerationOptions(TypedDict, total=False):
     seed: int | None
     queries: Sequence[int] | int | None
     features: int | None
+
+
+class DataOptions(TypedDict, total=False):
+    """Reading a data set."""
+
+    max_grade: int | None
+    zero_based: bool | None
+    feature_count: int | None
 
 
 class SimulationOptions(TypedDict, total=False):
@@ -39,6 +49,130 @@ class ProductionOptions(TypedDict, total=False):
 
     length: int | None
     production_share: float | None
+
+
+class LogOptions(TypedDict, total=False):
+    """Reading a log."""
+
+    columns: Mapping[str, str | None] | None
+    click_when: str | None
+    no_header: bool | None
+    header: bool | Sequence[str] | None
+    format: Literal["parquet", "csv", "tsv", "jsonl", "yandex"] | None
+    on_bad_row: _Path | None
+    quarantine: _Path | None
+    since: _Time | None
+    until: _Time | None
+    list_separator: str | None
+    clicks: Literal["flags", "docs", "positions"] | None
+    event_column: str | None
+    query_event: Sequence[str] | str | None
+    click_event: Sequence[str] | str | None
+
+
+class UbiOptions(TypedDict, total=False):
+    """Reading dumps of OpenSearch's User Behavior Insights."""
+
+    ubi_click: Sequence[str] | str | None
+    ubi_view: Sequence[str] | str | None
+    ubi_depth: int | None
+
+
+class CountOptions(TypedDict, total=False):
+    """Counting a log."""
+
+    patterns: bool | None
+
+
+class MemoryOptions(TypedDict, total=False):
+    """Memory, and the disk for what does not fit."""
+
+    memory: str | float | None
+    temporary: _Path | None
+
+
+class SqlOptions(TypedDict, total=False):
+    """Counting a log in a warehouse."""
+
+    dialect: Literal["spark", "duckdb", "bigquery"] | None
+    columns: Mapping[str, str | None] | None
+    click_when: str | None
+    log: str | None
+
+
+class RegressionEmOptions(TypedDict, total=False):
+    """Estimating examination by Regression-EM: `em`."""
+
+    per_user: bool | None
+    relevance: str | None
+    prior: Literal["fitted", "none"] | None
+    shrink: Literal["none", "population", "clusters"] | None
+    clusters: str | float | None
+    grouping: Literal["mixture", "k-means"] | None
+    strict: bool | None
+    iterations: int | None
+    tolerance: float | None
+    resamples: int | None
+    seed: int | None
+
+
+class SwapExperimentOptions(TypedDict, total=False):
+    """Estimating examination by the swap experiment: `swap`."""
+
+    per_user: bool | None
+    resamples: int | None
+    seed: int | None
+
+
+class InterventionHarvestingOptions(TypedDict, total=False):
+    """Estimating examination by intervention harvesting: `harvesting`."""
+
+    per_user: bool | None
+    weighting: Literal["documents", "overlap"] | None
+    iterations: int | None
+    tolerance: float | None
+    resamples: int | None
+    seed: int | None
+
+
+class CpbmOptions(TypedDict, total=False):
+    """Estimating examination by the contextual position-based model: `cpbm`."""
+
+    weighting: Literal["documents", "overlap"] | None
+    iterations: int | None
+    tolerance: float | None
+    resamples: int | None
+    seed: int | None
+
+
+class UserPbmOptions(TypedDict, total=False):
+    """Estimating examination by the click likelihood: `user-pbm`."""
+
+    per_user: bool | None
+    iterations: int | None
+    tolerance: float | None
+    seed: int | None
+
+
+class DlaOptions(TypedDict, total=False):
+    """Estimating examination by dual learning: `dla`."""
+
+    per_user: bool | None
+    model: str | None
+    iterations: int | None
+    seed: int | None
+
+
+class RelevanceOptions(TypedDict, total=False):
+    """Turning clicks into relevance."""
+
+    estimator: Literal["naive", "ips-pbm", "straightforward", "user-aware", "user-aware-smoothed", "all"] | None
+    beta: str | float | None
+    prior: Literal["none", "mean", "position", "model"] | None
+    clip: float | None
+    shrink: str | float | None
+    prior_model: str | None
+    seed: int | None
 
 
 class TrainingOptions(TypedDict, total=False):
@@ -67,6 +201,55 @@ class ExportOptions(TypedDict, total=False):
     steps: int | None
     click_noise: float | None
     name: str | None
+
+
+class MeasureOptions(TypedDict, total=False):
+    """Judging a ranker by grades."""
+
+    measures: Sequence[str] | str | None
+    empty: Literal["zero", "one", "skip"] | None
+
+
+class ClicksOptions(TypedDict, total=False):
+    """Judging a ranker by clicks."""
+
+    estimator: Literal["naive", "ips-pbm", "straightforward", "user-aware", "user-aware-smoothed"] | None
+    clip: float | None
+    self_normalised: bool | None
+    resamples: int | None
+    seed: int | None
+
+
+class ResamplingOptions(TypedDict, total=False):
+    """Predicting clicks."""
+
+    resamples: int | None
+    seed: int | None
+
+
+class DoctorOptions(TypedDict, total=False):
+    """Examining a log."""
+
+    permutations: int | None
+    level: float | None
+    seed: int | None
+
+
+class FitOptions(TypedDict, total=False):
+    """From a log to a ranker."""
+
+    split: Literal["query", "time", "page"] | None
+    held_out: float | None
+    relevance: str | None
+    model: str | None
+    steps: int | None
+    standardise: bool | None
+    seed: int | None
+    estimator: Literal["naive", "ips-pbm", "straightforward", "user-aware", "user-aware-smoothed", "all"] | None
+    beta: str | float | None
+    prior: Literal["none", "mean", "position", "model"] | None
+    clip: float | None
+    shrink: str | float | None
 
 
 class ExperimentOptions(TypedDict, total=False):
