@@ -244,5 +244,7 @@ fn corrections_belong_to_estimators_that_divide_by_exposure() {
     }
     let aware = Estimation::new(Estimator::UserAware);
     assert!(refused(aware.clone().clip(Some(0.0))).contains("`clip` is 0, but should be above 0 and at most 1"));
-    assert!(refused(aware.shrink(Shrink::Fixed(-1.0))).contains("`shrink` is -1, but should be finite and not negative"));
+    assert!(
+        refused(aware.shrink(Shrink::Fixed(-1.0))).contains("`shrink` is -1, but should be finite and not negative")
+    );
 }
