@@ -366,7 +366,7 @@ fn wrong_values() {
             ),
             ("train data --model mlp:0 -o OUT.st", &["hidden size"]),
             ("train data --optimizer newton -o OUT.st", &["the optimizer is 'newton', but should be lbfgs, adagrad"]),
-            ("train data --learning-rate=-1 -o OUT.st", &["learning rate", "-1"]),
+            ("train data --learning-rate=-1 -o OUT.st", &["--learning-rate is -1, but should be above 0"]),
             ("train data --batch 0 -o OUT.st", &["batch", "0"]),
             ("train data --steps 0 -o OUT.st", &["steps", "0"]),
             ("train data --check-every 0 -o OUT.st", &["check", "0"]),

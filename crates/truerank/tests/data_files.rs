@@ -42,10 +42,10 @@ fn bad_text_is_refused_with_its_line() {
         (b"1 qid:1 2:-inf\n", ":2: feature 2 is -inf, but features must be finite numbers of 32 bits"),
         (
             b"1 qid:1 0:1\n",
-            ":2: feature index is 0, but indices start at 1; pass --zero-based if this file counts from 0",
+            ":2: feature index is 0, but indices start at 1; pass `zero_based` if this file counts from 0",
         ),
         (b"1 qid:1 1000001:1\n", ":2: feature index is 1000001, but indices above 1000000 are not supported"),
-        (b"7 qid:1 1:1\n", ":2: grade is 7, but grades go from 0 to 4; pass --max-grade 7 if that is right"),
+        (b"7 qid:1 1:1\n", ":2: grade is 7, but grades go from 0 to 4; pass `max_grade` 7 if that is right"),
         (b"0.5 qid:1 1:1\n", ":2: grade is 0.5, but grades are whole numbers from 0 to 4"),
         (b"-1 qid:1 1:1\n", ":2: grade is -1, but grades go from 0 to 4"),
         (b"one qid:1 1:1\n", ":2: grade is 'one', but a line starts with a number"),

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::scale::FeatureScale;
 use super::{Check, Ranker, Training, TrainingRecord};
 use crate::data::Dataset;
+use crate::options::Options;
 use crate::progress::Progress;
 use crate::{Error, Result};
 
@@ -25,6 +26,7 @@ impl Training {
     ///
     /// The record's loss is the objective, and its notes have `C`, the number of pairs and the gap.
     pub fn fit_svm_rank(&self, data: &Dataset, progress: &dyn Progress) -> Result<Ranker> {
+        self.check_ranges()?;
         let tolerance = self.tolerance_or(GAP);
         let problem = Problem::new(data)?;
         progress.begin("training SVM-rank", PLANES as u64);

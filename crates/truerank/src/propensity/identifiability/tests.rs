@@ -61,7 +61,7 @@ fn one_fixed_ranking_compares_no_positions() {
             "no two positions can be compared, as no clicked document was seen at two of them: clicks cannot tell \
              examination from relevance",
             "to connect them, swap position 1 with a random other one in a share of sessions, show the lists of several \
-             rankers, or pass features of the documents with --data"
+             rankers, or pass features of the documents"
         ]
     );
 }
@@ -114,7 +114,7 @@ fn users_without_common_queries_are_named() {
     assert!(found.positions_connected() && !found.is_connected());
     assert_eq!((found.pieces[1].groups(), found.pieces[1].positions()), (vec![1, 2], vec![1, 2]));
     let way_out = "to connect them, log queries that these users have in common with the rest, estimate larger groups of \
-                   users, or pass features of the documents with --data";
+                   users, or pass features of the documents";
     assert_eq!(
         found.explain(&both),
         [

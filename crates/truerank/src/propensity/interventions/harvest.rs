@@ -529,7 +529,7 @@ mod tests {
         unclicked.cells[1].clicks = 0;
         assert!(message(&unclicked).starts_with("position 2 is without a click"));
         let text = InterventionHarvesting::new().tolerance(0.0).estimate(&alone).unwrap_err().to_string();
-        assert_eq!(text, "the tolerance should be positive and finite, but is 0");
+        assert_eq!(text, "`tolerance` is 0, but should be between 0 and 1");
     }
 
     #[test]
