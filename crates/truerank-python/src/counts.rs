@@ -51,7 +51,7 @@ impl PyCounts {
     /// anything else that speaks Arrow's C interface; or a dict of arrays. Its columns are session, user, query, doc,
     /// position (from 1) and click (0 or 1).
     ///
-    /// `columns` says other names of columns: `{"user": "client_id"}`; several together are a session with `"user+task"`, or a
+    /// Options are those of `truerank count`. `columns` says other names of columns: `{"user": "client_id"}`; several together are a session with `"user+task"`, or a
     /// query. None as the user's means that there are none, as the query's that all pages share one, as the session's that
     /// each row is a page. `click_when` makes clicks of another column: `"dwell_time>0"`, `"action=click|purchase"` or
     /// `"dwell_time present"`. `header` is False where CSV and TSV files have none, or their columns' names. `events` names the

@@ -122,7 +122,8 @@ pub fn documents(data: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Arc<Dataset
 ///
 /// As `truerank doctor`. `log` is `Counts`, or what `Counts.from_log` takes, with its options. Documents with features
 /// (`data`, a data set or splits) let positions be compared where documents never moved. `permutations` are those of each test
-/// at most, `level` is the p-value below which a difference counts as found: with 99 permutations no p falls below .01.
+/// at most, `level` is the p-value below which a difference counts as found: with 99 permutations no p falls below .01. `memory`
+/// and `temporary` are those of `Counts.from_log`.
 ///
 /// >>> data = truerank.generate("tiny")
 /// >>> log = truerank.simulate(data, sessions=3000, seed=1).counts()

@@ -440,9 +440,10 @@ fn by_measure(found: &Judgement) -> BTreeMap<String, f64> {
 
 /// Judges rankings by the clicks of a log that they did not learn from, as `truerank evaluate --clicks` does.
 ///
-/// Each click counts as `estimator` weighs it. The pages of the log are reordered, to be compared with the pages as they were
-/// shown; `candidates` are all documents of each query in one order. `scores` and `against` have one number per document of `data`, or are rankers. Queries that are also in
-/// `train_counts` are an error unless `allow_shared_queries`.
+/// Each click counts as `estimator` weighs it; `clip` and `self_normalised` are those of the command line. Intervals come
+/// from `resamples` of the queries, drawn with `seed`. The pages of the log are reordered, to be compared with the pages as they were
+/// shown; `candidates` are all documents of each query in one order. `scores` and `against` have one number per document of
+/// `data`, or are rankers. Queries that are also in `train_counts` are an error unless `allow_shared_queries`.
 #[pyfunction]
 #[pyo3(signature = (
     data, scores, counts, propensities, *, against=None, measures=None, train_counts=None, allow_shared_queries=false,

@@ -18,7 +18,7 @@ use crate::progress::Shown;
 #[command(after_help = "\
 A log has one row per shown document, in columns session, user, query, doc,
 position (from 1) and click (0 or 1); or one row per result page, with lists of
-docs and clicks. Other columns are ignored, and rows may stand in any order.
+docs and clicks. Other columns are ignored, and rows may be in any order.
 What was shown and not clicked must be in it.
 
 Examples:
