@@ -338,7 +338,9 @@ def run_command(program, folder, line):
         place = words.index("<")
         source = (folder / words[place + 1]).open("rb")
         del words[place : place + 2]
-    done = subprocess.run([program, *words, "--quiet"], cwd=folder, stdin=source, capture_output=True)
+    # Usage lines show the name that a program was called by.
+    command = ["truerank", *words, "--quiet"]
+    done = subprocess.run(command, executable=program, cwd=folder, stdin=source, capture_output=True)
     text = {name: SECONDS.sub("… s", getattr(done, name).decode(errors="replace")) for name in ("stdout", "stderr")}
     return {"exit code": done.returncode, **text}
 
