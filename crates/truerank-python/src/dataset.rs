@@ -46,8 +46,9 @@ impl From<Dataset> for PyDataset {
 impl PyDataset {
     /// A data set from arrays: one row of `X`, and one value of the others, per document.
     ///
-    /// `query` and `doc` are whole numbers or text; rows of a query must follow each other. Documents without ids are numbered
-    /// from 1 within their query. A contiguous float32 `X` is not copied: do not change it while the data set is in use.
+    /// `query` and `doc` are whole numbers or text; rows of a query must follow each other. Documents without ids are
+    /// numbered from 1 within their query. A contiguous float32 `X` is not copied: do not change it while the data set
+    /// is in use.
     #[staticmethod]
     #[pyo3(signature = (X, grade=None, query=None, doc=None, *, max_grade=None))]
     #[allow(non_snake_case)]
