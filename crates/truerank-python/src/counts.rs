@@ -19,8 +19,7 @@ use crate::options::Keywords;
 use crate::run::{run, run_quiet};
 use crate::table::{PyTable, id_column, table};
 
-/// How often each user saw and clicked each document of each query at each position: all that estimation needs of a
-/// log.
+/// How often each user saw and clicked each document of each query at each position: all that estimation needs of a log.
 ///
 /// Made by `from_log`, `read` or a simulation.
 ///
@@ -57,11 +56,12 @@ impl PyCounts {
     /// query's that all pages share one, as the session's that each row is a page. `click_when` makes clicks of another
     /// column: `"dwell_time>0"`, `"action=click|purchase"` or `"dwell_time present"`. `header` is False where CSV and
     /// TSV files have none, or their columns' names. `events` names the column of a log of events, whose rows show
-    /// documents or click them, or is a dict of it and of their names: `{"column": "type", "query": ["search"],
-    /// "click": ["open"]}`. `on_bad_row` is `"error"`, `"skip"` or a file that bad rows go to. `since` and `until`
-    /// choose result pages by their time. `list_separator` and `clicks` (`"flags"`, `"docs"`, `"positions"`) are for
-    /// lists. `patterns=True` also counts which clicks occur together, which the PRS loss needs. What does not fit into
-    /// `memory` (`"2GiB"`; half of what is free by default) while counting goes to the folder `temporary`.
+    /// documents or click them, or is a dict of it and of their names:
+    /// `{"column": "type", "query": ["search"], "click": ["open"]}`. `on_bad_row` is `"error"`, `"skip"` or a file that
+    /// bad rows go to. `since` and `until` choose result pages by their time. `list_separator` and `clicks` (`"flags"`,
+    /// `"docs"`, `"positions"`) are for lists. `patterns=True` also counts which clicks occur together, which the PRS loss
+    /// needs. What does not fit into `memory` (`"2GiB"`; half of what is free by default) while counting goes to the folder
+    /// `temporary`.
     #[staticmethod]
     #[pyo3(signature = (log, *, progress=None, **options))]
     fn from_log<'py>(

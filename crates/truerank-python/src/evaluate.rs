@@ -278,8 +278,7 @@ impl PyTTest {
     }
 }
 
-/// Tests whether `a` and `b`, paired by place, differ in mean; None with fewer than two pairs. Pairs with NaN are left
-/// out.
+/// Tests whether `a` and `b`, paired by place, differ in mean; None with fewer than two pairs. Pairs with NaN are left out.
 ///
 /// >>> truerank.paired_t_test([0.6, 0.8, 0.7], [0.5, 0.6, 0.4]).t
 /// 3.46...
@@ -314,8 +313,7 @@ pub fn write_run(data: &Bound<'_, PyDataset>, scores: &Bound<'_, PyAny>, path: P
     })
 }
 
-/// What the clicks of a log say about a ranking, with 95 % intervals over queries: a mapping from a measure to its
-/// value.
+/// What the clicks of a log say about a ranking, with 95 % intervals over queries: a mapping from a measure to its value.
 #[pyclass(name = "ClickEvaluation", module = "truerank", frozen, mapping)]
 pub struct PyClickEvaluation {
     inner: Arc<ByClicks>,
