@@ -47,19 +47,21 @@ impl From<Counts> for PyCounts {
 impl PyCounts {
     /// Counts a log: one row per shown document, clicked or not, or one row per result page with lists.
     ///
-    /// `log` is a path, a list of paths, folders or patterns (`"logs/*.csv.gz"`); a table of pandas, Polars or PyArrow, or
-    /// anything else that speaks Arrow's C interface; or a dict of arrays. Its columns are session, user, query, doc,
-    /// position (from 1) and click (0 or 1).
+    /// `log` is a path, a list of paths, folders or patterns (`"logs/*.csv.gz"`); a table of pandas, Polars or PyArrow,
+    /// or anything else that speaks Arrow's C interface; or a dict of arrays. Its columns are session, user, query,
+    /// doc, position (from 1) and click (0 or 1).
     ///
-    /// `columns` says other names of columns: `{"user": "client_id"}`; several together are a session with `"user+task"`, or a
-    /// query. None as the user's means that there are none, as the query's that all pages share one, as the session's that
-    /// each row is a page. `click_when` makes clicks of another column: `"dwell_time>0"`, `"action=click|purchase"` or
-    /// `"dwell_time present"`. `header` is False where CSV and TSV files have none, or their columns' names. `events` names the
-    /// column of a log of events, whose rows show documents or click them, or is a dict of it and of their names:
-    /// `{"column": "type", "query": ["search"], "click": ["open"]}`. `on_bad_row` is `"error"`, `"skip"` or a file that bad rows go to. `since`
-    /// and `until` choose result pages by their time. `list_separator` and `clicks` (`"flags"`, `"docs"`, `"positions"`) are for
-    /// lists. `patterns=True` also counts which clicks occur together, which the PRS loss needs. What does not fit into
-    /// `memory` (`"2GiB"`; half of what is free by default) while counting goes to the folder `temporary`.
+    /// Options are those of `truerank count`. `columns` says other names of columns: `{"user": "client_id"}`; several
+    /// together are a session with `"user+task"`, or a query. None as the user's means that there are none, as the
+    /// query's that all pages share one, as the session's that each row is a page. `click_when` makes clicks of another
+    /// column: `"dwell_time>0"`, `"action=click|purchase"` or `"dwell_time present"`. `header` is False where CSV and
+    /// TSV files have none, or their columns' names. `events` names the column of a log of events, whose rows show
+    /// documents or click them, or is a dict of it and of their names:
+    /// `{"column": "type", "query": ["search"], "click": ["open"]}`. `on_bad_row` is `"error"`, `"skip"` or a file that
+    /// bad rows go to. `since` and `until` choose result pages by their time. `list_separator` and `clicks` (`"flags"`,
+    /// `"docs"`, `"positions"`) are for lists. `patterns=True` also counts which clicks occur together, which the PRS loss
+    /// needs. What does not fit into `memory` (`"2GiB"`; half of what is free by default) while counting goes to the folder
+    /// `temporary`.
     #[staticmethod]
     #[pyo3(signature = (log, *, progress=None, **options))]
     fn from_log<'py>(

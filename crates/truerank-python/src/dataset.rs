@@ -22,7 +22,7 @@ use crate::run::{run, run_quiet};
 
 /// Documents of queries: a matrix of features, and grades where people gave them.
 ///
-/// Rows of one query stand together. Made by `from_arrays`, `read_svmlight`, `read_dataset` or `generate`.
+/// Rows of one query follow each other. Made by `from_arrays`, `read_svmlight`, `read_dataset` or `generate`.
 ///
 /// >>> import numpy as np
 /// >>> X = np.array([[0.2, 1.0], [0.9, 0.1], [0.5, 0.5]], dtype=np.float32)
@@ -46,8 +46,9 @@ impl From<Dataset> for PyDataset {
 impl PyDataset {
     /// A data set from arrays: one row of `X`, and one value of the others, per document.
     ///
-    /// `query` and `doc` are whole numbers or text; rows of a query must stand together. Documents without ids are numbered
-    /// from 1 within their query. A contiguous float32 `X` is not copied: do not change it while the data set is in use.
+    /// `query` and `doc` are whole numbers or text; rows of a query must follow each other. Documents without ids are
+    /// numbered from 1 within their query. A contiguous float32 `X` is not copied: do not change it while the data set
+    /// is in use.
     #[staticmethod]
     #[pyo3(signature = (X, grade=None, query=None, doc=None, *, max_grade=None))]
     #[allow(non_snake_case)]
@@ -304,7 +305,6 @@ fn check_docs(data: &Dataset) -> truerank::Result<()> {
     Ok(())
 }
 
-/// The options of a reader that were given.
 /// Divides queries at random into training, validation and test parts with these shares.
 ///
 /// >>> splits = truerank.split_by_query(truerank.generate("tiny").train, (0.6, 0.2, 0.2))
@@ -317,6 +317,8 @@ pub fn split_by_query(py: Python<'_>, data: &PyDataset, shares: [f64; 3], seed: 
 }
 
 /// Reads LETOR/SVMlight text, also compressed.
+///
+/// Options are `max_grade` (4 by default), `zero_based` and `feature_count`.
 #[pyfunction]
 #[pyo3(signature = (path, **options))]
 pub fn read_svmlight(py: Python<'_>, path: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<PyDataset> {
@@ -325,6 +327,8 @@ pub fn read_svmlight(py: Python<'_>, path: PathBuf, options: Option<&Bound<'_, P
 }
 
 /// Reads a data set file: Parquet, or LETOR/SVMlight text.
+///
+/// Options are those of `read_svmlight`.
 #[pyfunction(name = "read_dataset")]
 #[pyo3(signature = (path, **options))]
 pub fn read_dataset_file(py: Python<'_>, path: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<PyDataset> {
@@ -399,6 +403,8 @@ impl PySplits {
 }
 
 /// Reads a folder with train, vali and test files, or one of the ULTRA toolbox.
+///
+/// Options are those of `read_svmlight`.
 #[pyfunction(name = "read_splits")]
 #[pyo3(signature = (folder, **options))]
 pub fn read_splits_folder(py: Python<'_>, folder: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<PySplits> {
@@ -407,6 +413,8 @@ pub fn read_splits_folder(py: Python<'_>, folder: PathBuf, options: Option<&Boun
 }
 
 /// Generates a data set that looks like web search: `tiny`, `small`, `hard`, `yahoo` or `baidu`.
+///
+/// Options are `seed`, `queries` (numbers of training, validation and test queries) and `features` (their number).
 ///
 /// >>> data = truerank.generate("tiny", seed=1)
 /// >>> data

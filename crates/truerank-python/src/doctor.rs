@@ -42,8 +42,8 @@ impl PyDiagnosis {
         self.inner.fitness().decided()
     }
 
-    /// Whether users differ both in what they search for and in how they look, so much that it matters; None where that cannot be
-    /// told.
+    /// Whether users differ both in what they search for and in how they look, so much that it matters; None where that
+    /// cannot be told.
     #[getter]
     fn personalized_bias(&self) -> Option<bool> {
         self.inner.personalized_bias().decided()
@@ -121,8 +121,9 @@ pub fn documents(data: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Arc<Dataset
 /// Examines a click log: what is in it, whether it is fit, whether users bias it, which estimator suits it.
 ///
 /// As `truerank doctor`. `log` is `Counts`, or what `Counts.from_log` takes, with its options. Documents with features
-/// (`data`, a data set or splits) let positions be compared where documents never moved. `permutations` are those of each test
-/// at most, `level` is the p-value below which a difference counts as found: with 99 permutations no p falls below .01.
+/// (`data`, a data set or splits) let positions be compared where documents never moved. `permutations` are those of
+/// each test at most, `level` is the p-value below which a difference counts as found: with 99 permutations no p falls
+/// below .01. `memory` and `temporary` are those of `Counts.from_log`.
 ///
 /// >>> data = truerank.generate("tiny")
 /// >>> log = truerank.simulate(data, sessions=3000, seed=1).counts()

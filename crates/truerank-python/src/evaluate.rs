@@ -171,11 +171,11 @@ impl PyEvaluation {
 
 /// Computes measures of rankings by human grades.
 ///
-/// `data` is a data set with grades, or the grade of each row beside `query`. `scores` has one number per row, higher first,
-/// or is a ranker: anything whose `predict` takes features. Equal scores keep the order of rows. `measures` are texts such as
-/// `nDCG@10`, `ERR@5`, `MRR`, `MAP`, `P@5` and `ARP`; by default nDCG and ERR at 1, 3, 5 and 10. `empty` says what a query
-/// without relevant documents scores: `"zero"`, `"one"` (by nDCG; by other measures 0), or `"skip"` to leave it out. `against`
-/// are other scores to compare with.
+/// `data` is a data set with grades, or the grade of each row beside `query`. `scores` has one number per row, higher
+/// first, or is a ranker: anything whose `predict` takes features. Equal scores keep the order of rows. `measures` are
+/// texts such as `nDCG@10`, `ERR@5`, `MRR`, `MAP`, `P@5` and `ARP`; by default nDCG and ERR at 1, 3, 5 and 10. `empty`
+/// says what a query without relevant documents scores: `"zero"`, `"one"` (by nDCG; by other measures 0), or `"skip"`
+/// to leave it out. `against` are other scores to compare with.
 ///
 /// >>> data = truerank.generate("tiny").test
 /// >>> evaluation = truerank.evaluate(data, data.features[:, 0], measures=["nDCG@5", "MAP"])
@@ -353,8 +353,8 @@ impl PyClickEvaluation {
         by_measure(&self.inner.as_shown)
     }
 
-    /// The values of one order of all documents of each query, by measure; what was never shown earns nothing. Compare rankers by
-    /// them, and not with `as_shown`.
+    /// The values of one order of all documents of each query, by measure; what was never shown earns nothing. Compare
+    /// rankers by them, and not with `as_shown`.
     #[getter]
     fn candidates(&self) -> BTreeMap<String, f64> {
         by_measure(&self.inner.candidates.ranker)
@@ -440,9 +440,11 @@ fn by_measure(found: &Judgement) -> BTreeMap<String, f64> {
 
 /// Judges rankings by the clicks of a log that they did not learn from, as `truerank evaluate --clicks` does.
 ///
-/// Each click counts as `estimator` weighs it. The pages of the log are reordered, to be compared with the pages as they were
-/// shown; `candidates` are all documents of each query in one order. `scores` and `against` have one number per document of `data`, or are rankers. Queries that are also in
-/// `train_counts` are an error unless `allow_shared_queries`.
+/// Each click counts as `estimator` weighs it; `clip` and `self_normalised` are those of the command line. Intervals
+/// come from `resamples` of the queries, drawn with `seed`. The pages of the log are reordered, to be compared with the
+/// pages as they were shown; `candidates` are all documents of each query in one order. `scores` and `against` have one
+/// number per document of `data`, or are rankers. Queries that are also in `train_counts` are an error unless
+/// `allow_shared_queries`.
 #[pyfunction]
 #[pyo3(signature = (
     data, scores, counts, propensities, *, against=None, measures=None, train_counts=None, allow_shared_queries=false,

@@ -92,10 +92,12 @@ impl PyFitOutcome {
 
 /// Goes all the way from a click log to a ranker, and judges it on a part of the log that was held out.
 ///
-/// As `truerank fit`. `log` is `Counts`, or what `Counts.from_log` takes, with its options; `data` are the documents: a data set,
-/// splits (whose graded parts validate and test), or None, and then there is no ranker. `output` is a folder that keeps
-/// every artefact. `split` is `"query"` to hold out queries (with features the default), `"page"` to hold out result pages (the default
-/// without), or `"time"` to hold out what happened last.
+/// As `truerank fit`. `log` is `Counts`, or what `Counts.from_log` takes, with its options; `data` are the documents: a
+/// data set, splits (whose graded parts validate and test), or None, and then there is no ranker. `output` is a folder
+/// that keeps every artefact. `split` is `"query"` to hold out queries (with features the default), `"page"` to hold
+/// out result pages (the default without), or `"time"` to hold out what happened last. The other options are those of
+/// `truerank fit` too: `held_out`, `relevance`, `model`, `steps`, `standardise`, `seed`, and `estimator`, `beta`,
+/// `prior`, `clip` and `shrink` as in `relevance`.
 ///
 /// >>> data = truerank.generate("tiny")
 /// >>> log = truerank.simulate(data, sessions=3000, seed=1).counts()

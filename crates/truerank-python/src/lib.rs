@@ -1,8 +1,8 @@
 //! truerank for Python: the library's stages with NumPy, pandas, Polars and PyArrow as their neighbours.
 //!
 //! One file per stage, as in the library. All work runs outside of Python's lock (`run`); defaults live in the library
-//! alone, so an argument that is not given is not set. What is Python's own, scikit-learn's manners above all, is written in
-//! Python, in `python/truerank`.
+//! alone: functions take its options as keywords (`options`). What is Python's own, scikit-learn's interface above all,
+//! is written in Python, in `python/truerank`.
 
 mod arrays;
 mod columns;

@@ -1,4 +1,4 @@
-//! Arguments of Python as settings of the library: what is not given is not set, so defaults live in one place.
+//! Keywords of Python as options of the library: names, types, ranges and defaults are those that the library declares.
 
 use std::str::FromStr;
 

@@ -20,7 +20,7 @@ use crate::options::{options_of, with};
 use crate::relevance::{PyPairWeights, PyRelevance};
 use crate::run::{run, run_quiet};
 
-/// A trained ranker without scikit-learn's manners: what `Ranker.trained_` is.
+/// A trained ranker without scikit-learn's interface: what `Ranker.trained_` is.
 #[pyclass(name = "TrainedRanker", module = "truerank", frozen)]
 pub struct PyTrainedRanker {
     pub inner: Arc<Ranker>,
@@ -190,7 +190,7 @@ impl Target {
     }
 }
 
-/// Trains a ranker as `truerank train` does; options that are None are as by default.
+/// Trains a ranker as `truerank train` does, with its options as keywords; None is the default of each.
 #[pyfunction]
 #[pyo3(signature = (
     data, y=None, validation=None, *, validation_measure=None, max_grade=None, progress=None, **options

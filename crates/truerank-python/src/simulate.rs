@@ -45,7 +45,7 @@ pub struct PySimulation {
 /// each of `loggers` in turn: rankers, their files, or arrays of scores.
 ///
 /// `swap` and `shuffle` are shares of sessions in which rank 1 changes places with another, or the whole list is shuffled.
-/// `length` documents are shown. The rest is as in `truerank simulate`.
+/// `length` documents are shown. The other options are those of `truerank simulate`.
 ///
 /// >>> data = truerank.generate("tiny")
 /// >>> simulation = truerank.simulate(data, sessions=1000, seed=3)

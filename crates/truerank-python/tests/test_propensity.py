@@ -1,4 +1,4 @@
-"""Propensities: the bytes of the command line, scikit-learn's manners, arrays in and out."""
+"""Propensities: the bytes of the command line, scikit-learn's interface, arrays in and out."""
 
 import json
 import pickle

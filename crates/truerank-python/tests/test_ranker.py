@@ -1,4 +1,4 @@
-"""Rankers: the command line's bytes, and scikit-learn's manners."""
+"""Rankers: the command line's bytes, and scikit-learn's interface."""
 
 import json
 import pickle
@@ -225,7 +225,7 @@ def test_looks(data):
     assert repr(ranker.trained_) == "<TrainedRanker: mlp:8 on 20 features>"
 
 
-# scikit-learn's manners
+# scikit-learn's interface
 
 
 def test_importing_truerank_imports_no_scikit_learn():

@@ -18,19 +18,19 @@ use crate::progress::Shown;
 #[command(after_help = "\
 A log has one row per shown document, in columns session, user, query, doc,
 position (from 1) and click (0 or 1); or one row per result page, with lists of
-docs and clicks. Other columns are ignored, and rows may stand in any order.
+docs and clicks. Other columns are ignored, and rows may be in any order.
 What was shown and not clicked must be in it.
 
 Examples:
   truerank count clicks.parquet -o counts/
   truerank count clicks.parquet --patterns -o counts/      (for the PRS loss)
-  truerank count 'logs/*.csv.gz' --column user=client_id -o counts/
-  truerank count searches.jsonl --column session=user+search -o counts/
-  truerank count news.csv --column query= --click-when 'dwell_time>0' -o counts/
+  truerank count 'logs/*.csv.gz' --columns user=client_id -o counts/
+  truerank count searches.jsonl --columns session=user+search -o counts/
+  truerank count news.csv --columns query= --click-when 'dwell_time>0' -o counts/
   truerank count events.csv --event-column type --click-event open -o counts/
   truerank count train.txt --format yandex -o counts/
   truerank count logs/ --memory 4GiB -o counts/            (the rest goes to disk)
-  truerank count logs/ --from 2024-03-01 --on-bad-row skip -o counts/
+  truerank count logs/ --since 2024-03-01 --on-bad-row skip -o counts/
   zcat clicks.gz | truerank count - --format tsv -o counts/
   truerank count /shared/logs/ --engine sc://spark:15002 -o /shared/counts/")]
 pub struct Count {

@@ -16,7 +16,7 @@ use crate::progress::Shown;
 #[derive(clap::Args)]
 #[command(after_help = "\
 Generates a data set, trains a production ranker on 1 % of the labels, simulates
-ten kinds of users who click on its lists, corrects the clicks in five ways,
+ten kinds of users who click on its lists, corrects the clicks in six ways,
 trains a ranker on each, evaluates them all, and writes a report to look at.
 
 Examples:

@@ -36,7 +36,7 @@ an error.
 
 Examples:
   truerank doctor clicks.parquet --data data/
-  truerank doctor 'logs/*.csv.gz' --column user=client_id -o report/
+  truerank doctor 'logs/*.csv.gz' --columns user=client_id -o report/
   truerank doctor clicks.tsv --feature score --json
   truerank doctor counts/ --data data/                (counted before)")]
 pub struct Doctor {

@@ -28,7 +28,7 @@ p come from resampling queries. Documents then need no grades.
 Examples:
   truerank evaluate data/test.txt --ranker ranker.safetensors
   truerank evaluate data/test.txt --ranker a.safetensors --against b.safetensors
-  truerank evaluate data/test.txt --ranker a.safetensors --measure nDCG@10 --measure MAP
+  truerank evaluate data/test.txt --ranker a.safetensors --measures nDCG@10,MAP
   truerank evaluate data/test.txt --ranker a.safetensors --json --per-query
   truerank evaluate docs.parquet --ranker a.safetensors --against b.safetensors --clicks held-out/ --propensities p.json")]
 pub struct Evaluate {

@@ -18,7 +18,7 @@ pub struct Experiment {
     #[arg(value_name = "QUESTION")]
     questions: Vec<String>,
 
-    /// An experiment in TOML, such as the one that stands with earlier results; options override it
+    /// An experiment in TOML, such as experiment.toml of earlier results; options override it
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 

@@ -36,9 +36,10 @@ pages are held out instead of queries.
 
 Examples:
   truerank fit clicks.parquet --data data/ -o out/
-  truerank fit 'logs/*.csv.gz' --column user=client_id --data documents.parquet -o out/
-  truerank fit clicks.tsv --column session=user+serp --feature score --grade saved -o out/
-  truerank fit clicks.parquet --data data/ --split time --model linear -o out/")]
+  truerank fit 'logs/*.csv.gz' --columns user=client_id --data documents.parquet -o out/
+  truerank fit clicks.tsv --columns session=user+serp --feature score --grade saved -o out/
+  truerank fit clicks.parquet --data data/ --split time --model linear -o out/
+  truerank fit counts/ --data data/ -o out/           (counted before)")]
 pub struct Fit {
     #[command(flatten)]
     log: LogArguments,

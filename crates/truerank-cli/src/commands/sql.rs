@@ -18,9 +18,9 @@ what is wrong with the log (must be empty), cells, sessions and patterns, as
 Tested on DuckDB and Spark; BigQuery's was checked by a parser, not run.
 
 Examples:
-  truerank sql --dialect duckdb --log clicks --column user=client_id | duckdb logs.db
+  truerank sql --dialect duckdb --log clicks --columns user=client_id | duckdb logs.db
   truerank sql --dialect bigquery --log project.logs.clicks
-  truerank sql --column doc=item --click-when 'dwell_time>0'
+  truerank sql --columns doc=item --click-when 'dwell_time>0'
   truerank sql > count.sql")]
 pub struct Sql {
     #[command(flatten)]

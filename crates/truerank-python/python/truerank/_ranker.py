@@ -1,4 +1,4 @@
-"""Rankers in scikit-learn's manners, with or without scikit-learn."""
+"""Rankers with the interface of scikit-learn's estimators, with or without scikit-learn."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ except ImportError:
 class Ranker(_Base):
     """Learns to rank from relevance weights, click pairs or human grades, as ``truerank train`` does.
 
-    The same data, parameters and seed give the same bytes as the command line. None stands for the default.
+    The same data, parameters and seed give the same bytes as the command line. Parameters are the options of training;
+    None is the default of each, which for some depends on the model.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ class Ranker(_Base):
             the document was not shown), or None for the grades of the data set. Whole numbers in an array are weights too;
             only svm-rank, which learns from nothing else, takes them as grades.
         query : array
-            The id of each row's query, for a matrix; rows of a query stand together.
+            The id of each row's query, for a matrix; rows of a query follow each other.
         validation : Dataset, tuple or None
             Graded documents that choose among the parameters met in training: a data set or ``(X, grade, query)``.
         progress : bool or callable

@@ -13,7 +13,7 @@ estimator                  needs                                              gi
 
 Each has `fit(counts, data=None, *, progress=False)`, which leaves the result in `propensities_`. `data` is a data set with
 the features of the documents, or splits, whose training part is used. Parameters, with their defaults, are the options
-of `truerank propensity` that the method takes.
+of `truerank propensity` that the method takes; an unknown one is refused.
 """
 
 from __future__ import annotations

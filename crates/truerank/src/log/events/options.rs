@@ -23,7 +23,7 @@ options! {
     /// ```
     #[derive(PartialEq, Eq)]
     pub struct EventOptions {
-        /// Rows are events, whose names stand in this column: some show documents, as a list or one by one, and some are
+        /// Rows are events, and this column has their names: some show documents, as a list or one by one, and some are
         /// clicks, which are joined to the page of their session that shows the document.
         event_column: Option<String> = None, value("COLUMN"), heading(EVENTS);
         /// Names of the events that show documents.
