@@ -362,7 +362,7 @@ fn wrong_values() {
             ("train data --validation accuracy -o OUT.st", &["'accuracy' is not a measure"]),
             (
                 "train data --model tree -o OUT.st",
-                &["the model is 'tree', but should be linear, mlp, mlp:SIZE,SIZE,…, linear-raw or svm-rank"],
+                &["the model is 'tree', but should be linear, mlp, mlp:SIZE,SIZE,…, linear-raw"],
             ),
             ("train data --model mlp:0 -o OUT.st", &["hidden size"]),
             ("train data --optimizer newton -o OUT.st", &["the optimizer is 'newton', but should be lbfgs, adagrad"]),

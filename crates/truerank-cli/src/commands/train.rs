@@ -10,7 +10,7 @@ use truerank::data::Splits;
 use truerank::evaluate::{Evaluator, Measure};
 use truerank::files::check_file;
 use truerank::propensity::Propensities;
-use truerank::ranker::{LearnFrom, ModelForm, Ranker, Training, Unmatched};
+use truerank::ranker::{LearnFrom, Ranker, Training, Unmatched};
 use truerank::relevance::{PairRatio, Relevance, pair_weights};
 
 use super::common::{DataArguments, together};
@@ -118,8 +118,8 @@ impl Train {
     ) -> truerank::Result<(Ranker, Unmatched)> {
         training.check(from)?;
         let evaluator = Evaluator::new(vec![self.validation]).max_grade(self.data.reading.max_grade);
-        let is_svm = training.model == ModelForm::SvmRank;
-        let validation = if is_svm { None } else { Some(evaluator.validation(&data.validation)?) };
+        let kind = training.model.kind();
+        let validation = kind.learns_from_weights.then(|| evaluator.validation(&data.validation)).transpose()?;
         training.fit(&data.train, from, validation.as_ref(), progress)
     }
 

@@ -5,7 +5,6 @@ use std::fmt::Display;
 use super::settings::MadeWith;
 use super::{Question, Settings, Store};
 use crate::data::{Dataset, Splits};
-use crate::ranker::ModelForm;
 use crate::simulate::paper_etas;
 use crate::{Error, Result};
 
@@ -38,10 +37,10 @@ impl Settings {
         distinct("models", &self.models, 1)?;
         self.check_numbers()?;
         Question::ALL.into_iter().try_for_each(|question| question.ask().check(self))?;
-        if self.models.contains(&ModelForm::SvmRank) {
-            return refuse(
-                "models should learn from clicks, but svm-rank learns from grades only; choose linear, mlp or linear-raw",
-            );
+        if let Some(model) = self.models.iter().find(|model| !model.kind().learns_from_weights) {
+            return refuse(format!(
+                "models should learn from clicks, but {model} learns from grades only; choose linear, mlp or linear-raw"
+            ));
         }
         if self.data.folder.is_none() && self.data.max_grade != GENERATED_MAX_GRADE {
             let found = self.data.max_grade;

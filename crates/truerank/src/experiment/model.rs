@@ -25,7 +25,7 @@ impl ModelForm {
             (_, Method::Production) => false,
             (ModelForm::Network(Architecture::Mlp { .. }), _) => true,
             (ModelForm::Network(Architecture::Linear), method) => matches!(method, Method::Pairs(_)),
-            (ModelForm::LinearRaw | ModelForm::SvmRank, _) => false,
+            _ => false,
         }
     }
 }

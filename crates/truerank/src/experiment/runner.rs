@@ -219,10 +219,10 @@ impl Runner<'_> {
                 let trainer = self.settings.trainer(architecture, run.seed, world.counts().queries.len());
                 world.run(run.method, propensities, &trainer, &self.steps)
             }
-            ModelForm::LinearRaw => {
-                world.run(run.method, propensities, &Training::new().model(ModelForm::LinearRaw), &self.steps)
+            model if model.kind().learns_from_weights => {
+                world.run(run.method, propensities, &Training::new().model(model.clone()), &self.steps)
             }
-            ModelForm::SvmRank => Err(Error::parameter("svm-rank learns from grades only, so it has no run")),
+            model => Err(Error::parameter(format!("{model} learns from grades only, so it has no run"))),
         }
     }
 }

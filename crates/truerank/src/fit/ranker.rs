@@ -30,8 +30,10 @@ impl Fit {
             ModelForm::Network(_) => training.seed(self.seed).standardise(self.standardise),
             _ => training,
         };
-        let patience = validation.map(|_| PATIENCE);
-        let training = Training { steps: steps.or(self.steps), patience, ..training };
+        let takes = |option| form.kind().takes.contains(&option);
+        let patience = validation.filter(|_| takes("patience")).map(|_| PATIENCE);
+        let steps = steps.filter(|_| takes("steps")).or(self.steps);
+        let training = Training { steps, patience, ..training };
         training.fit_targets(documents, lists, validation, progress)
     }
 }

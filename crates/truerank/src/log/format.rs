@@ -46,6 +46,8 @@ struct Entry {
     endings: &'static [&'static str],
     /// What it is, in a few words.
     help: &'static str,
+    /// What stands between values, of lines of values with a header.
+    separator: Option<&'static str>,
     /// How text is cut into records; none where it is no text.
     open: Option<OpenText>,
 }
@@ -56,6 +58,7 @@ const FORMATS: [Entry; 5] = [
         name: "parquet",
         endings: &["parquet", "pq"],
         help: "Apache Parquet",
+        separator: None,
         open: None,
     },
     Entry {
@@ -63,6 +66,7 @@ const FORMATS: [Entry; 5] = [
         name: "csv",
         endings: &["csv"],
         help: "values between commas",
+        separator: Some(","),
         open: Some(|path, blocks, options, notes| text(DelimitedForm::open(path, blocks, b',', options, notes))),
     },
     Entry {
@@ -70,6 +74,7 @@ const FORMATS: [Entry; 5] = [
         name: "tsv",
         endings: &["tsv"],
         help: "values between tabs",
+        separator: Some("\t"),
         open: Some(|path, blocks, options, notes| text(DelimitedForm::open(path, blocks, b'\t', options, notes))),
     },
     Entry {
@@ -77,6 +82,7 @@ const FORMATS: [Entry; 5] = [
         name: "jsonl",
         endings: &["jsonl", "ndjson", "json"],
         help: "a JSON object per line, or an array of them",
+        separator: None,
         open: Some(|path, blocks, options, notes| text(JsonForm::open(path, blocks, options, notes))),
     },
     Entry {
@@ -84,6 +90,7 @@ const FORMATS: [Entry; 5] = [
         name: "yandex",
         endings: &[],
         help: "events of the Relevance Prediction Challenge",
+        separator: None,
         open: Some(|path, blocks, options, _| text(YandexForm::open(path, blocks, options))),
     },
 ];
@@ -115,6 +122,11 @@ impl LogFormat {
     /// What it is, in a few words.
     pub fn help(self) -> &'static str {
         self.entry().help
+    }
+
+    /// What stands between values, of lines of values with a header.
+    pub fn separator(self) -> Option<&'static str> {
+        self.entry().separator
     }
 
     /// Opens a text of this form.

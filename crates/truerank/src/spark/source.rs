@@ -51,8 +51,11 @@ fn check(file: &FileShape) -> Result<()> {
     let name = file.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let is_named_gz = name.to_lowercase().ends_with(".gz");
     let is_text = file.format != LogFormat::Parquet;
+    let is_known =
+        matches!(file.format, LogFormat::Parquet | LogFormat::JsonLines) || file.format.separator().is_some();
     let finding = match file.compression {
         _ if file.layout.events.is_some() => "is a log of events, which are joined into impressions on one machine",
+        _ if !is_known => "has a form that Spark does not read; convert it to Parquet",
         _ if file.layout.session.is_empty() => {
             "has no sessions, and rows have no numbers on Spark that could tell pages apart; add a column that does"
         }
@@ -163,12 +166,13 @@ impl Group<'_> {
                 broken,
             ]
         };
-        match self.shape.format {
-            LogFormat::Parquet => cluster.files(&self.view, "parquet", &url, "", &[]),
-            LogFormat::Csv => cluster.files(&self.view, "csv", &url, &self.schema("STRING"), &delimited(",")),
-            LogFormat::Tsv => cluster.files(&self.view, "csv", &url, &self.schema("STRING"), &delimited("\t")),
-            // A log of events is refused before.
-            LogFormat::JsonLines | LogFormat::Yandex => {
+        match (self.shape.format, self.shape.format.separator()) {
+            (LogFormat::Parquet, _) => cluster.files(&self.view, "parquet", &url, "", &[]),
+            (_, Some(separator)) => {
+                cluster.files(&self.view, "csv", &url, &self.schema("STRING"), &delimited(separator))
+            }
+            // All others but JSON lines are refused before.
+            _ => {
                 let options = [("mode", "PERMISSIVE"), broken];
                 cluster.files(&self.view, "json", &url, &self.schema("VARIANT"), &options)
             }
@@ -251,7 +255,7 @@ impl Group<'_> {
     /// of a file's first line for that of all.
     fn column(&self, at: usize) -> String {
         let name = quoted(&self.shape.columns[at].0);
-        let is_delimited = matches!(self.shape.format, LogFormat::Csv | LogFormat::Tsv);
+        let is_delimited = self.shape.format.separator().is_some();
         match is_delimited && at + 1 == self.shape.columns.len() {
             true => format!("REGEXP_REPLACE({name}, '\\\\r$', '')"),
             false => name,
