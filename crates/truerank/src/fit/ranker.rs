@@ -30,9 +30,8 @@ impl Fit {
             ModelForm::Network(_) => training.seed(self.seed).standardise(self.standardise),
             _ => training,
         };
-        let takes = |option| form.kind().takes.contains(&option);
-        let patience = validation.filter(|_| takes("patience")).map(|_| PATIENCE);
-        let steps = steps.filter(|_| takes("steps")).or(self.steps);
+        let patience = validation.filter(|_| form.kind().takes("patience")).map(|_| PATIENCE);
+        let steps = steps.filter(|_| form.kind().takes("steps")).or(self.steps);
         let training = Training { steps, patience, ..training };
         training.fit_targets(documents, lists, validation, progress)
     }

@@ -28,6 +28,8 @@ pub struct Field {
     pub aliases: Vec<&'static str>,
     /// Whether values may hold commas, so that each of a list is given on its own.
     pub has_commas: bool,
+    /// The names of those that take it, where not all do.
+    pub only_for: &'static [&'static str],
 }
 
 /// What numbers are allowed.
@@ -85,7 +87,14 @@ impl Field {
             heading: None,
             aliases: Vec::new(),
             has_commas: false,
+            only_for: &[],
         }
+    }
+
+    /// Who takes it, where not all do.
+    pub(crate) fn only_for(mut self, names: &'static [&'static str]) -> Self {
+        self.only_for = names;
+        self
     }
 
     /// The default in words.

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::Training;
 use crate::network::Architecture;
-use crate::options::{listed, option_value};
+use crate::options::{Options, listed, option_value};
 use crate::{Error, Result};
 
 /// A kind of ranker by its text: the name of a [`RankerKind`], for `mlp` with the sizes of its layers, as in `mlp:64,32`.
@@ -27,27 +28,18 @@ pub struct RankerKind {
     pub name: &'static str,
     /// One line about it.
     pub help: &'static str,
-    /// The options of [`Training`](super::Training) that not all kinds take, but this one does.
-    pub takes: &'static [&'static str],
     /// Whether it learns from relevance weights, or from human grades alone.
     pub learns_from_weights: bool,
     /// Whether it learns from click pairs.
     pub learns_from_pairs: bool,
 }
 
-/// What networks are trained with.
-const NETWORK: &[&str] = &[
-    "standardise",
-    "optimizer",
-    "steps",
-    "batch",
-    "learning_rate",
-    "clip",
-    "l2",
-    "patience",
-    "check_every",
-    "tolerance",
-];
+/// Who takes an option of [`Training`] that not all kinds take: networks, all that are trained in steps, all that stop by a
+/// tolerance, SVM-rank.
+pub(super) const NETWORKS: &[&str] = &["linear", "mlp"];
+pub(super) const STEPPED: &[&str] = &["linear", "mlp", "linear-raw"];
+pub(super) const SOLVED: &[&str] = &["linear", "mlp", "linear-raw", "svm-rank"];
+pub(super) const SVM_RANK: &[&str] = &["svm-rank"];
 
 impl RankerKind {
     /// All kinds, in the order in which they are listed.
@@ -55,28 +47,24 @@ impl RankerKind {
         RankerKind {
             name: "linear",
             help: "weights of a document's features, which are normalised over the document, as in the paper",
-            takes: NETWORK,
             learns_from_weights: true,
             learns_from_pairs: true,
         },
         RankerKind {
             name: "mlp",
             help: "a network of the paper's layers, or of those that are named: mlp:SIZE,SIZE,…",
-            takes: NETWORK,
             learns_from_weights: true,
             learns_from_pairs: true,
         },
         RankerKind {
             name: "linear-raw",
             help: "a weight for each raw feature, for servers that know weights only",
-            takes: &["optimizer", "steps", "l2", "patience", "tolerance"],
             learns_from_weights: true,
             learns_from_pairs: false,
         },
         RankerKind {
             name: "svm-rank",
             help: "a weight for each raw feature, by the ranking SVM from human grades",
-            takes: &["share", "cost", "tolerance"],
             learns_from_weights: false,
             learns_from_pairs: false,
         },
@@ -90,7 +78,13 @@ impl RankerKind {
 
     /// The names of the kinds that take an option; none where all do.
     pub(super) fn taking(option: &str) -> Vec<&'static str> {
-        RankerKind::ALL.iter().filter(|kind| kind.takes.contains(&option)).map(|kind| kind.name).collect()
+        Training::fields().iter().find(|field| field.name == option).map_or(Vec::new(), |field| field.only_for.to_vec())
+    }
+
+    /// Whether it takes an option of [`Training`].
+    pub fn takes(&self, option: &str) -> bool {
+        let takers = RankerKind::taking(option);
+        takers.is_empty() || takers.contains(&self.name)
     }
 }
 
@@ -141,8 +135,6 @@ impl FromStr for ModelForm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Options;
-    use crate::ranker::Training;
 
     #[test]
     fn forms_print_and_parse_back() {
@@ -155,11 +147,11 @@ mod tests {
     }
 
     #[test]
-    fn kinds_take_options_that_there_are() {
-        let known: Vec<&str> = Training::fields().iter().map(|field| field.name).collect();
+    fn options_are_for_kinds_that_there_are() {
         for kind in &RankerKind::ALL {
             assert_eq!(kind.name.parse::<ModelForm>().unwrap().kind().name, kind.name);
-            assert!(kind.takes.iter().all(|option| known.contains(option)), "{kind:?}");
         }
+        let takers: Vec<&str> = Training::fields().iter().flat_map(|field| field.only_for).copied().collect();
+        assert!(takers.iter().all(|name| RankerKind::ALL.iter().any(|kind| kind.name == *name)), "{takers:?}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::kinds::{NETWORKS, SOLVED, STEPPED, SVM_RANK};
 use super::{
     Minimiser, ModelForm, Ranker, RankerKind, Targets, TrainingLists, TrainingPairs, Unmatched, Validation,
     labelled_share,
@@ -65,34 +66,36 @@ options! {
         /// ([`Scaling`](crate::network::Scaling)). Layer norm over features of different scales sees only the largest; this
         /// makes them equal. It leaves the norm itself in place, which forgets the mean and the spread of a document's
         /// features: of two features only their order is left. For a handful of features `linear-raw` sees more.
-        standardise: bool = false, alias("standardize");
+        standardise: bool = false, alias("standardize"), only_for(NETWORKS);
         /// What minimises the loss: lbfgs, adagrad, adam, sgd or like sgd:0.9.
-        optimizer: Option<Minimiser> = None, usual("lbfgs for linear and linear-raw, else adagrad"), value("NAME");
+        optimizer: Option<Minimiser> = None, usual("lbfgs for linear and linear-raw, else adagrad"), value("NAME"),
+            only_for(STEPPED);
         /// Steps at most; for lbfgs, iterations.
-        steps: Option<usize> = None, usual("1000, or 200 for lbfgs"), value("N"), at_least(1.0);
+        steps: Option<usize> = None, usual("1000, or 200 for lbfgs"), value("N"), at_least(1.0), only_for(STEPPED);
         /// Queries per step.
-        batch: usize = 256, value("N"), at_least(1.0);
+        batch: usize = 256, value("N"), at_least(1.0), only_for(NETWORKS);
         /// Size of steps.
-        learning_rate: f32 = 0.01, value("RATE"), above(0.0);
+        learning_rate: f32 = 0.01, value("RATE"), above(0.0), only_for(NETWORKS);
         /// Norm to which longer gradients are cut; inf cuts none.
-        clip: f64 = 5.0, value("NORM"), above_or_infinite(0.0);
+        clip: f64 = 5.0, value("NORM"), above_or_infinite(0.0), only_for(NETWORKS);
         /// Penalty on squared parameters, `l2/2 · |parameters|²`.
-        l2: f64 = 0.0, value("PENALTY"), at_least(0.0);
+        l2: f64 = 0.0, value("PENALTY"), at_least(0.0), only_for(STEPPED);
         /// Stop after this many checks without a better validation value; the best is kept either way.
-        patience: Option<usize> = None, usual("never"), value("CHECKS");
+        patience: Option<usize> = None, usual("never"), value("CHECKS"), only_for(STEPPED);
         /// Steps between checks; lbfgs checks every iteration.
-        check_every: usize = 10, value("STEPS"), at_least(1.0);
+        check_every: usize = 10, value("STEPS"), at_least(1.0), only_for(NETWORKS);
         /// For lbfgs: stop when the gradient's norm is below this share of the norm at the start; for svm-rank: stop when the
         /// objective is proven to be within this share of the least.
-        tolerance: Option<f64> = None, usual("0.0001 for lbfgs, 0.001 for svm-rank"), value("SHARE"), above(0.0);
+        tolerance: Option<f64> = None, usual("0.0001 for lbfgs, 0.001 for svm-rank"), value("SHARE"), above(0.0),
+            only_for(SOLVED);
         /// For svm-rank: share of labelled queries to learn from.
-        share: Option<f64> = None, usual("all"), value("SHARE");
+        share: Option<f64> = None, usual("all"), value("SHARE"), only_for(SVM_RANK);
         /// For svm-rank: cost of violated pairs; larger fits more closely.
         ///
         /// On LightGBM's ranking example, trained on all 201 queries and tested on the other 50, nDCG@5 is .630 at .01, .653 at
         /// 1, .628 at 10 and .613 at 100; trained on a tenth of the queries, .672, .654, .625 and .570. So 1 suits some hundred
         /// queries, fewer want less, and 50 queries tell no finer differences apart: choose by validation where it matters.
-        cost: f64 = 1.0, value("COST"), above(0.0);
+        cost: f64 = 1.0, value("COST"), above(0.0), only_for(SVM_RANK);
         /// The same seed gives the same ranker: it draws initial weights, batches and shares.
         seed: u64 = 1, value("N");
     }
