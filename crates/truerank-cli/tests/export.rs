@@ -84,9 +84,9 @@ fn what_cannot_leave_is_refused_with_a_way_out() {
         ("relevance.parquet --to lightgbm --data data/test.txt -o labels", "no document with a weight is in the data"),
         ("relevance.parquet --to lightgbm --data data --labels gains -o labels", "LightGBM ranks by whole numbers"),
         ("relevance.parquet --to xgboost --data data --labels steps --steps 8 -o labels", "no gains for steps"),
-        ("relevance.parquet --to lightgbm --data data --steps 4 -o labels", "--steps is for --labels steps"),
+        ("relevance.parquet --to csv --labels gains --steps 4 -o labels.csv", "--steps are for labels that are steps"),
         ("linear.st --to onnx --data data -o m.onnx", "--data is for --to lightgbm and xgboost"),
-        ("linear.st --to onnx --name x -o m.onnx", "are for --to elasticsearch"),
+        ("linear.st --to onnx --name x -o m.onnx", "--name is for elasticsearch, but --to is onnx"),
         ("linear.st --to torch -o m.pt", "possible values: onnx, elasticsearch, lightgbm, xgboost, csv"),
     ] {
         let line = sandbox.fail(&format!("export {arguments}"));

@@ -69,7 +69,7 @@ fn doctor_ends_with_1_where_a_log_is_not_fit() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("The log is not fit to learn from as it is."), "{text}");
     assert!(text.contains("Problem: No two positions can be compared"), "{text}");
-    assert!(text.contains("--data"), "{text}");
+    assert!(text.contains("pass features of the"), "{text}");
     let line = sandbox.fail("fit clicks.csv -o out");
     assert!(line.contains("not fit to learn from: No two positions can be compared"), "{line}");
 }

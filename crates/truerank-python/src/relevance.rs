@@ -11,7 +11,7 @@ use pyo3::types::{PyDict, PyTuple};
 use truerank::counts::Counts;
 use truerank::ids::IdIndex;
 use truerank::propensity::Propensities;
-use truerank::ranker::{LabelForm, Labels, TrainingLabels, Trees};
+use truerank::ranker::{Export, ExportFormat, TrainingLabels, Writes};
 use truerank::relevance::{
     Diagnostics, Estimation, KnownLog, PairRatio, PairWeights, Relevance, RelevanceOptions, Weight,
 };
@@ -152,27 +152,22 @@ impl PyRelevance {
     ///
     /// A label is the weight as it is, for regression, or with `form="steps"` a whole number with `steps` per grade, or with
     /// `form="gains"` the gain of a grade. The numbers are those that `truerank export` writes.
-    #[pyo3(signature = (data, *, to="lightgbm", form=None, steps=None, max_grade=None, click_noise=None))]
+    #[pyo3(signature = (data, *, to="lightgbm", max_grade=None, **options))]
     fn labels(
         &self,
         data: &Bound<'_, PyAny>,
         to: &str,
-        form: Option<&str>,
-        steps: Option<usize>,
         max_grade: Option<u8>,
-        click_noise: Option<f64>,
+        options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyLabels> {
         let (py, data) = (data.py(), PyDataset::training_part(data)?);
-        let trees = match to {
-            "lightgbm" => Trees::LightGbm,
-            "xgboost" => Trees::XgBoost,
-            _ => return Err(value_error(format!("to is '{to}', but should be lightgbm or xgboost"))),
+        let format = ExportFormat::named(to).map_err(to_python)?;
+        let Writes::Labels(trees) = format.writes else {
+            return Err(value_error(format!("to is '{to}', but should be lightgbm or xgboost")));
         };
-        let form = form.or(steps.map(|_| "steps"));
-        let form = form.map(|name| LabelForm::named(name, steps, trees).map_err(to_python)).transpose()?;
-        let labels = with(Labels::new(trees), form, Labels::form);
-        let labels = with(labels, max_grade, Labels::max_grade);
-        let labels = with(labels, click_noise, Labels::click_noise);
+        let export = with(options_of::<Export>(options)?, max_grade, Export::max_grade);
+        export.check(format).map_err(to_python)?;
+        let labels = export.labels_for(trees).map_err(to_python)?;
         let found = run_quiet(py, || labels.training(&data, &self.inner))?;
         Ok(PyLabels { inner: found, row_count: data.len() })
     }

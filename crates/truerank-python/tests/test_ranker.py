@@ -148,11 +148,11 @@ def test_what_is_not_in_the_data_is_counted(data, relevance):
         ({"model": "tree"}, "the model is 'tree', but should be linear, mlp"),
         ({"model": "mlp:0"}, "hidden size"),
         ({"optimizer": "newton"}, "the optimizer is 'newton', but should be lbfgs"),
-        ({"learning_rate": -1}, "learning rate"),
+        ({"learning_rate": -1}, "learning_rate is -1, but should be above 0"),
         ({"steps": 0}, "steps"),
-        ({"cost": 2}, "share and cost are for svm-rank, but the model is mlp"),
-        ({"model": "svm-rank", "steps": 3}, "svm-rank is solved to a tolerance"),
-        ({"model": "linear-raw", "standardise": True}, "linear-raw scales features on the way"),
+        ({"cost": 2}, "cost is for svm-rank, but model is mlp"),
+        ({"model": "svm-rank", "steps": 3}, "steps is for linear, mlp or linear-raw, but model is svm-rank"),
+        ({"model": "linear-raw", "standardise": True}, "standardise is for linear or mlp, but model is linear-raw"),
         ({"validation_measure": "accuracy"}, "'accuracy' is not a measure"),
     ],
 )
@@ -200,7 +200,7 @@ def test_exports(cli, data, tmp_path):
         cli(f"export ranker.st --to {to} -o {name}")
     assert (tmp_path / "ranker.onnx").read_bytes() == (tmp_path / "cli.onnx").read_bytes()
     assert (tmp_path / "model.json").read_bytes() == (tmp_path / "cli.json").read_bytes()
-    with pytest.raises(ValueError, match="to is 'pmml', but should be onnx or elasticsearch"):
+    with pytest.raises(ValueError, match="to is 'pmml', but should be onnx, elasticsearch"):
         ranker.export(tmp_path / "x", to="pmml")
 
 

@@ -14,6 +14,7 @@ from ._options import (
     DataOptions,
     DoctorOptions,
     ExperimentOptions,
+    ExportOptions,
     FitOptions,
     GenerationOptions,
     LogOptions,
@@ -49,6 +50,9 @@ class _LogOptions(LogOptions, total=False):
 class _CountingOptions(_LogOptions, MemoryOptions, CountOptions, total=False): ...
 class _DoctorOptions(_LogOptions, MemoryOptions, DoctorOptions, total=False): ...
 class _FitOptions(_LogOptions, FitOptions, total=False): ...
+class _LabelOptions(ExportOptions, total=False):
+    form: Literal["weights", "steps", "gains"] | None
+
 class LogWarning(UserWarning): ...
 class PropensityWarning(UserWarning): ...
 
@@ -276,10 +280,8 @@ class Relevance:
         data: Dataset | Splits,
         *,
         to: str = "lightgbm",
-        form: str | None = None,
-        steps: int | None = None,
         max_grade: int | None = None,
-        click_noise: float | None = None,
+        **options: Unpack[_LabelOptions],
     ) -> Labels: ...
     def to_pandas(self) -> Any: ...
     def __len__(self) -> int: ...

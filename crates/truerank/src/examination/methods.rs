@@ -145,7 +145,8 @@ impl Method {
     /// Refuses what the method cannot have, before anything is read.
     pub(super) fn check(&self, options: &ExaminationOptions, has_data: bool) -> Result<()> {
         if self.features == Features::Needed && !has_data {
-            return Err(no_features());
+            let finding = format!("{} learns from features, but there are none: name them with `data`", self.name);
+            return Err(Error::parameter(finding));
         }
         (self.check)(options, has_data)
     }
@@ -160,12 +161,9 @@ impl Method {
 
 impl<'a> Sources<'a> {
     fn features(&self) -> Result<&'a Dataset> {
-        self.data.ok_or_else(no_features)
+        let missing = || Error::parameter("the method learns from features, but there are none: name them with `data`");
+        self.data.ok_or_else(missing)
     }
-}
-
-fn no_features() -> Error {
-    Error::parameter("the method learns from features, but there are none: name them with `data`")
 }
 
 impl fmt::Display for Method {

@@ -60,7 +60,7 @@ impl FromStr for ClusterCount {
         match text.parse() {
             _ if text == "auto" => Ok(ClusterCount::auto()),
             Ok(count) if count > 0 => Ok(ClusterCount::Given(count)),
-            _ => Err(Error::parameter("should be auto or a whole number from 1")),
+            _ => Err(Error::parameter(format!("should be auto or a whole number from 1, but is '{text}'"))),
         }
     }
 }

@@ -48,7 +48,7 @@ impl LabelForm {
             ("steps", None) if trees == Trees::LightGbm => Ok(LabelForm::Steps(8)),
             ("steps", None) => Ok(LabelForm::Steps(1)),
             ("weights" | "gains", Some(_)) => {
-                Err(Error::parameter(format!("steps are for labels that are steps, but they are {name}")))
+                Err(Error::option("steps", format!("are for labels that are steps, but they are {name}")))
             }
             ("weights", None) => Ok(LabelForm::Weights),
             ("gains", None) => Ok(LabelForm::Gains),
