@@ -13,7 +13,7 @@ use truerank::relevance::{PairWeights, Relevance};
 
 use crate::arrays::{features_from_python, floats_from_python};
 use crate::dataset::PyDataset;
-use crate::error::{to_python, value_error};
+use crate::error::to_python;
 use crate::html;
 use crate::json::json_to_python;
 use crate::options::{options_of, with};
@@ -109,13 +109,11 @@ impl PyTrainedRanker {
         name: Option<String>,
         feature_names: Option<Vec<String>>,
     ) -> PyResult<()> {
-        let format = ExportFormat::named(to).map_err(to_python)?;
+        let of_rankers = |writes| if let Writes::Ranker(write) = writes { Some(write) } else { None };
+        let (format, write) = ExportFormat::named(to, of_rankers).map_err(to_python)?;
         let options = Export { name, feature_names, ..Export::new() };
         options.check(format).map_err(to_python)?;
-        match format.writes {
-            Writes::Ranker(write) => run_quiet(py, || write(&self.inner, &options, &path).map(drop)),
-            _ => Err(value_error(format!("to is '{to}', but that is for labels; use Relevance.labels"))),
-        }
+        run_quiet(py, || write(&self.inner, &options, &path).map(drop))
     }
 
     /// The bytes of its file.

@@ -161,10 +161,8 @@ impl PyRelevance {
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<PyLabels> {
         let (py, data) = (data.py(), PyDataset::training_part(data)?);
-        let format = ExportFormat::named(to).map_err(to_python)?;
-        let Writes::Labels(trees) = format.writes else {
-            return Err(value_error(format!("to is '{to}', but should be lightgbm or xgboost")));
-        };
+        let of_labels = |writes| if let Writes::Labels(trees) = writes { Some(trees) } else { None };
+        let (format, trees) = ExportFormat::named(to, of_labels).map_err(to_python)?;
         let export = with(options_of::<Export>(options)?, max_grade, Export::max_grade);
         export.check(format).map_err(to_python)?;
         let labels = export.labels_for(trees).map_err(to_python)?;

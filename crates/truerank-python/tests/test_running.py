@@ -126,7 +126,7 @@ def test_bad_lines_are_value_errors(tmp_path):
     path.write_text("2 qid:1 1:0.5\n9 qid:1 1:0.25\n")
     with pytest.raises(ValueError) as error:
         truerank.read_svmlight(path)
-    assert str(error.value) == f"{path}:2: grade is 9, but grades go from 0 to 4; pass --max-grade 9 if that is right"
+    assert str(error.value) == f"{path}:2: grade is 9, but grades go from 0 to 4; pass max_grade 9 if that is right"
 
 
 ODD = [None, 1, -1, 2**70, 1.5, float("nan"), "", "a", b"a", [], [None], [[]], {}, {"a": 1}, object(), np.zeros(0), np.zeros((2, 2)),

@@ -71,14 +71,14 @@ fn formats() -> PossibleValuesParser {
 
 impl Export {
     pub fn run(self, progress: &Shown) -> Result<()> {
-        let format = ExportFormat::named(&self.to)?;
+        let (format, writes) = ExportFormat::named(&self.to, Some)?;
         let mut options = self.options.0.clone().max_grade(self.reading.max_grade);
         options.feature_names = self.feature_names.as_deref().map(read_names).transpose()?;
         options.check(format)?;
-        if self.data.is_some() && !matches!(format.writes, Writes::Labels(_)) {
+        if self.data.is_some() && !matches!(writes, Writes::Labels(_)) {
             bail!("--data is for --to lightgbm and xgboost; leave it out");
         }
-        match format.writes {
+        match writes {
             Writes::Ranker(write) => self.write_ranker(write, &options),
             Writes::Labels(trees) => self.write_labels(&options.labels_for(trees)?, progress),
             Writes::Table => self.write_table(&options.labels_of_table()?),

@@ -84,17 +84,15 @@ impl ExportFormat {
         },
     ];
 
-    /// The names of all forms.
-    pub fn names() -> Vec<&'static str> {
-        ExportFormat::ALL.iter().map(|format| format.name).collect()
-    }
-
-    /// The form of a name.
-    pub fn named(name: &str) -> Result<&'static ExportFormat> {
+    /// The form of a name, and what `pick` takes of it; those that it takes nothing of are not known here.
+    pub fn named<T>(name: &str, pick: impl Fn(Writes) -> Option<T>) -> Result<(&'static ExportFormat, T)> {
         const ALL: &[ExportFormat] = &ExportFormat::ALL;
-        let is_called = |format: &&ExportFormat| format.name == name || format.aliases.contains(&name);
-        let unknown = || Error::option("to", format!("is '{name}', but should be {}", listed(&ExportFormat::names())));
-        ALL.iter().find(is_called).ok_or_else(unknown)
+        let fitting = || ALL.iter().filter_map(|format| pick(format.writes).map(|found| (format, found)));
+        let unknown = || {
+            let names: Vec<&str> = fitting().map(|(format, _)| format.name).collect();
+            Error::option("to", format!("is '{name}', but should be {}", listed(&names)))
+        };
+        fitting().find(|(format, _)| format.name == name || format.aliases.contains(&name)).ok_or_else(unknown)
     }
 }
 
