@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use truerank::data::{Dataset, DatasetBuilder};
 use truerank::evaluate::{
-    self as judging, ByClicks, ClickJudge, ClickMeasure, Evaluation, Evaluator, Judgement, Measure, MeasureOptions,
-    leakage,
+    self as judging, ByClicks, ClickEvaluation, ClickJudge, ClickMeasure, Evaluation, Evaluator, Measure,
+    MeasureOptions, leakage,
 };
 use truerank::ids::Ids;
 use truerank::relevance::KnownLog;
@@ -434,7 +434,7 @@ impl PyClickEvaluation {
     }
 }
 
-fn by_measure(found: &Judgement) -> BTreeMap<String, f64> {
+fn by_measure(found: &ClickEvaluation) -> BTreeMap<String, f64> {
     found.measures.iter().zip(&found.values).map(|(measure, bounds)| (measure.to_string(), bounds.value)).collect()
 }
 

@@ -6,7 +6,7 @@
 
 use truerank::counts::{CountOptions, Counts, count_log};
 use truerank::data::{Dataset, Generator, Preset};
-use truerank::evaluate::{ClickMeasure, Counterfactual, Judgement, rank};
+use truerank::evaluate::{ClickEvaluation, ClickMeasure, Counterfactual, rank};
 use truerank::progress::Silent;
 use truerank::ranker::{Training, TrainingLists, production_ranker};
 use truerank::relevance::{Estimator, KnownLog};
@@ -60,7 +60,7 @@ fn main() -> truerank::Result<()> {
     Ok(())
 }
 
-fn value(found: &Judgement, measure: ClickMeasure) -> f64 {
+fn value(found: &ClickEvaluation, measure: ClickMeasure) -> f64 {
     found.value(measure).map_or(f64::NAN, |bounds| bounds.value)
 }
 

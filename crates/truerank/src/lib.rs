@@ -12,6 +12,33 @@
 //! 8. [`evaluate`]: nDCG, ERR and others per query, and whether a difference is more than chance.
 //! 9. [`report`]: questions, answers, tables and figures as one page, and as files for a paper.
 //!
+//! From a log to a ranker, stage by stage:
+//!
+//! ```
+//! use truerank::data::{Generator, Preset};
+//! use truerank::evaluate::{Evaluator, Measure};
+//! use truerank::progress::Silent;
+//! use truerank::propensity::RegressionEm;
+//! use truerank::ranker::{LearnFrom, Training, production_lists};
+//! use truerank::relevance::{Estimator, estimate};
+//! use truerank::simulate::Simulation;
+//!
+//! let data = Generator::preset(Preset::Tiny).generate()?;
+//! let simulation = Simulation::new().sessions(20_000).shuffle(0.2);
+//! let lists = [production_lists(&data.train, &simulation, 0.1, 10, &Silent)?];
+//! let counts = simulation.prepare(&data.train, &lists)?.counts()?;
+//!
+//! let em = RegressionEm::new().per_user(true).resamples(0);
+//! let found = em.estimate(&counts, Some(&data.train), &Silent)?;
+//! let relevance = estimate(&counts, &found.propensities, Estimator::UserAware)?;
+//! let (ranker, _) = Training::linear().fit(&data.train, LearnFrom::Relevance(&relevance), None, &Silent)?;
+//!
+//! let measure: Measure = "nDCG@5".parse()?;
+//! let evaluation = Evaluator::new(vec![measure]).evaluate(&data.test, &ranker.score(&data.test)?)?;
+//! assert!(evaluation.mean(measure).unwrap() > 0.5);
+//! # Ok::<(), truerank::Error>(())
+//! ```
+//!
 //! [`doctor`] says whether a log is fit to learn from; [`fit`] goes all the way from a log to a ranker.
 //! [`experiment`] puts the stages together as in the paper "Addressing Personalized Bias for Unbiased Learning to Rank".
 //! [`sql`] says how to count in a warehouse; with the feature `spark`, module `spark` counts on a cluster.

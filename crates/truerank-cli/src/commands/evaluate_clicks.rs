@@ -6,7 +6,9 @@ use anyhow::{Context, Result};
 use truerank::Error;
 use truerank::counts::Counts;
 use truerank::data::Dataset;
-use truerank::evaluate::{Bounds, ByClicks, ClickJudge, JudgedRankers, Judgement, Leakage, PairedDifference, leakage};
+use truerank::evaluate::{
+    Bounds, ByClicks, ClickEvaluation, ClickJudge, JudgedRankers, Leakage, PairedDifference, leakage,
+};
 use truerank::options::Options;
 use truerank::propensity::Propensities;
 use truerank::relevance::KnownLog;
@@ -103,7 +105,7 @@ pub fn to_text(found: &ByClicks, ranker: &str, against: Option<&str>) -> String 
     format!("{pages}\n{candidates}\n{}", about_log(found))
 }
 
-fn table(found: &JudgedRankers, as_shown: Option<&Judgement>, ranker: &str, against: Option<&str>) -> String {
+fn table(found: &JudgedRankers, as_shown: Option<&ClickEvaluation>, ranker: &str, against: Option<&str>) -> String {
     let mut header = vec!["by clicks".to_string(), ranker.to_string(), "95 %".to_string()];
     if let Some(against) = against {
         header.extend([against, "difference", "95 %", "p"].map(String::from));

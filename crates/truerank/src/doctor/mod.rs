@@ -48,6 +48,23 @@ use crate::relevance::{Estimation, EstimationChoice, KnownLog, RelevancePredicto
 
 options! {
     /// Examines a log.
+    ///
+    /// ```
+    /// use truerank::data::{Generator, Preset};
+    /// use truerank::doctor::Doctor;
+    /// use truerank::progress::Silent;
+    /// use truerank::ranker::production_lists;
+    /// use truerank::simulate::Simulation;
+    ///
+    /// let data = Generator::preset(Preset::Tiny).generate()?;
+    /// let simulation = Simulation::new().sessions(20_000);
+    /// let lists = [production_lists(&data.train, &simulation, 0.1, 10, &Silent)?];
+    /// let counts = simulation.prepare(&data.train, &lists)?.counts()?;
+    /// let diagnosis = Doctor::new().permutations(99).examine(&counts, None, Some(&data.train), &Silent)?;
+    /// assert_eq!(diagnosis.sizes.sessions, 20_000);
+    /// println!("{}", diagnosis.report("A simulated log").text());
+    /// # Ok::<(), truerank::Error>(())
+    /// ```
     #[derive(PartialEq)]
     pub struct Doctor {
         /// Relabelings of each permutation test, at most.

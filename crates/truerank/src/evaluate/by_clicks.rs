@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{ClickMeasure, Counterfactual, JudgedLog, Judgement, Leakage, PairedDifference, Resampling, Score};
+use super::{ClickEvaluation, ClickMeasure, Counterfactual, JudgedLog, Leakage, PairedDifference, Resampling, Score};
 use crate::options::options;
 use crate::relevance::{Estimator, EstimatorKind, KnownLog};
 use crate::{Error, Result};
@@ -68,7 +68,7 @@ pub struct ByClicks {
     /// The pages of the log, reordered.
     pub pages: JudgedRankers,
     /// The pages as they were shown.
-    pub as_shown: Judgement,
+    pub as_shown: ClickEvaluation,
     /// One order of all documents of each query; not to be compared with the pages.
     pub candidates: JudgedRankers,
     /// Queries that the ranker may have learned from, where that was looked for.
@@ -79,9 +79,9 @@ pub struct ByClicks {
 #[derive(Debug, Clone)]
 pub struct JudgedRankers {
     /// The ranker.
-    pub ranker: Judgement,
+    pub ranker: ClickEvaluation,
     /// The one it is compared with.
-    pub against: Option<Judgement>,
+    pub against: Option<ClickEvaluation>,
 }
 
 impl JudgedRankers {
@@ -90,7 +90,7 @@ impl JudgedRankers {
         self.against.as_ref().map(|other| self.ranker.minus(other))
     }
 
-    fn to_json(&self, as_shown: Option<&Judgement>) -> Vec<Value> {
+    fn to_json(&self, as_shown: Option<&ClickEvaluation>) -> Vec<Value> {
         let (differences, beyond) = (self.differences(), as_shown.map(|shown| self.ranker.minus(shown)));
         let difference = |found: &PairedDifference| {
             let mut value = found.bounds.to_json();

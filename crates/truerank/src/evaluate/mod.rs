@@ -23,7 +23,7 @@ pub use crate::math::{Score, rank};
 pub use bootstrap::{Bounds, PairedDifference, Resampling};
 pub use by_clicks::{ByClicks, ClickJudge, JudgedRankers};
 pub use clicks::{ClickLikelihood, ClickPrediction, PredictedPosition};
-pub use counterfactual::{ClickMeasure, Counterfactual, JudgedLog, Judgement};
+pub use counterfactual::{ClickEvaluation, ClickMeasure, Counterfactual, JudgedLog};
 pub(crate) use evaluation::mean;
 pub use evaluation::{Comparison, EmptyQueries, Evaluation, Evaluator, MeasureOptions};
 pub use leakage::{Leakage, leakage};

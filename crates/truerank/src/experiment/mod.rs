@@ -6,6 +6,17 @@
 //! killed experiment goes on. `Results` are what is kept; `Group`s are the same run over seeds, compared over seeds and
 //! queries together; `Claim`s are what the paper says, with one of three verdicts and one p. The paper's own numbers stand in
 //! `paper.rs` and nowhere else. Deliberately not here: times, which would make bytes differ.
+//!
+//! ```no_run
+//! use std::path::Path;
+//! use truerank::experiment::{Question, Settings};
+//! use truerank::progress::Silent;
+//!
+//! let settings = Settings { questions: vec![Question::Rq1], sessions: Some(10_000), ..Settings::default() };
+//! let results = settings.carry_out(Some(Path::new("results")), &Silent)?;
+//! println!("{}", results.report().text());
+//! # Ok::<(), truerank::Error>(())
+//! ```
 
 mod as_shown;
 mod asked;

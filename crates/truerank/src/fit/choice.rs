@@ -1,7 +1,7 @@
 //! Which ranker is trained: every form is tried on queries that training does not see, and the best is trained on all.
 
 use super::ranker::usual;
-use super::{Fit, FitData, Training, TriedForm};
+use super::{ChosenRanker, Fit, FitData, TriedForm};
 use crate::Result;
 use crate::data::{Dataset, Join};
 use crate::evaluate::{ClickMeasure, Counterfactual, Evaluator, Measure};
@@ -97,7 +97,7 @@ impl Fit {
         relevance: &Relevance,
         data: &FitData,
         progress: &dyn Progress,
-    ) -> Result<Training> {
+    ) -> Result<ChosenRanker> {
         let documents = &data.documents;
         let (lists, unmatched) = TrainingLists::from_joined(documents, relevance, log.log.join()?)?;
         let (folds, validated_by) = match &data.validation {
@@ -116,7 +116,7 @@ impl Fit {
         let steps = (!trials[chosen].course.is_empty()).then_some(tried[chosen].steps);
         let ranker = self.fit_ranker(&tried[chosen].form, documents, &lists, None, steps, progress)?;
         let (form, course) = (tried[chosen].form.clone(), trials.swap_remove(chosen).course);
-        Ok(Training { form, ranker, unmatched, validated_by, tried, course })
+        Ok(ChosenRanker { form, ranker, unmatched, validated_by, tried, course })
     }
 
     /// The forms to try, simple ones first. A layer norm over a single feature leaves nothing.

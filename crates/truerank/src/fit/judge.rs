@@ -1,6 +1,6 @@
 //! Judges what was learned on the part of the log that learning never saw.
 
-use super::{Fit, FitData, FitLog, Graded, GradedPages, GradedResult, Judged, SplitBy, Training};
+use super::{ChosenRanker, Fit, FitData, FitLog, Graded, GradedPages, GradedResult, Judged, SplitBy};
 use crate::Result;
 use crate::data::Dataset;
 use crate::evaluate::{ClickMeasure, ClickPrediction, Counterfactual, Evaluator, Measure, Resampling};
@@ -23,7 +23,7 @@ impl Fit {
         log: &FitLog,
         train: &KnownLog<'_>,
         relevance: &Relevance,
-        ranker: Option<(&FitData, &Training)>,
+        ranker: Option<(&FitData, &ChosenRanker)>,
     ) -> Result<(Option<Judged>, ClickPrediction)> {
         let theta = train.theta(&Silent)?;
         let held_out = KnownLog::examined(&log.held_out, train.data(), theta.clone());
@@ -56,7 +56,7 @@ impl Fit {
         train: &KnownLog<'_>,
         held_out: &KnownLog<'_>,
         data: &FitData,
-        training: &Training,
+        training: &ChosenRanker,
         scores: &[f32],
     ) -> Result<Judged> {
         let judge = Counterfactual::new(held_out, Estimator::UserAware, None)?.seed(self.seed);
@@ -94,7 +94,7 @@ impl Fit {
         train: &Joined<'_>,
         held_out: &Joined<'_>,
         data: &FitData,
-        training: &Training,
+        training: &ChosenRanker,
         scores: &[f32],
     ) -> Result<Option<GradedResult>> {
         if let Some(test) = &data.test {

@@ -17,7 +17,7 @@ mod tests;
 pub use crate::counts::SplitBy;
 pub use folder::FitFolder;
 pub use input::{FitData, FitLog};
-pub use outcome::{FitOutcome, Graded, GradedPages, GradedResult, Judged, PartSizes, Training, TriedForm};
+pub use outcome::{ChosenRanker, FitOutcome, Graded, GradedPages, GradedResult, Judged, PartSizes, TriedForm};
 
 use std::sync::OnceLock;
 
@@ -33,6 +33,26 @@ use crate::{Error, Result};
 
 options! {
     /// The way from a log to a ranker.
+    ///
+    /// ```
+    /// use truerank::counts::{LogSource, SplitBy};
+    /// use truerank::data::{Generator, Preset};
+    /// use truerank::fit::{Fit, FitData};
+    /// use truerank::progress::Silent;
+    /// use truerank::ranker::{ModelForm, production_lists};
+    /// use truerank::simulate::Simulation;
+    ///
+    /// let data = Generator::preset(Preset::Tiny).generate()?;
+    /// let simulation = Simulation::new().sessions(20_000);
+    /// let lists = [production_lists(&data.train, &simulation, 0.1, 10, &Silent)?];
+    /// let counts = simulation.prepare(&data.train, &lists)?.counts()?;
+    ///
+    /// let fit = Fit::new().model(ModelForm::LinearRaw);
+    /// let log = LogSource::from(counts).split(SplitBy::Queries, fit.held_out, fit.seed, &Silent)?;
+    /// let outcome = fit.run(&log.into(), Some(&FitData::of_splits(data)), &Silent)?;
+    /// println!("{}", outcome.summary().text());
+    /// # Ok::<(), truerank::Error>(())
+    /// ```
     pub struct Fit {
         /// How the held-out part is chosen: query (some queries), page (some result pages), or time (what happened last).
         split: Option<SplitBy> = None, usual("query with features, else page"), value("BY"), heading("Judging");

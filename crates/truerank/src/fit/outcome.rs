@@ -8,7 +8,7 @@ use super::{FitLog, SplitBy};
 use crate::counts::Counts;
 use crate::doctor::Diagnosis;
 use crate::evaluate::{
-    ClickLikelihood, ClickMeasure, ClickPrediction, JudgedLog, Judgement, Measure, PairedDifference,
+    ClickEvaluation, ClickLikelihood, ClickMeasure, ClickPrediction, JudgedLog, Measure, PairedDifference,
 };
 use crate::propensity::Propensities;
 use crate::ranker::{ModelForm, Ranker, Unmatched};
@@ -33,7 +33,7 @@ pub struct FitOutcome {
     /// How much relevance depends on few clicks.
     pub weights: Diagnostics,
     /// The ranker, where there were features.
-    pub training: Option<Training>,
+    pub training: Option<ChosenRanker>,
     /// What the held-out part says of it.
     pub judged: Option<Judged>,
     /// How well held-out clicks are predicted.
@@ -54,7 +54,7 @@ pub struct PartSizes {
 
 /// A ranker and how its training went.
 #[derive(Debug, Clone)]
-pub struct Training {
+pub struct ChosenRanker {
     /// Its form.
     pub form: ModelForm,
     /// The ranker.
@@ -76,7 +76,7 @@ pub struct TriedForm {
     pub form: ModelForm,
     /// After so many steps.
     pub steps: usize,
-    /// Its value there; [`Training::validated_by`] says of what. Minus infinity where nothing chose.
+    /// Its value there; [`ChosenRanker::validated_by`] says of what. Minus infinity where nothing chose.
     pub value: f64,
 }
 
@@ -86,13 +86,13 @@ pub struct Judged {
     /// What judges.
     pub log: JudgedLog,
     /// The pages as the ranker orders them.
-    pub ranker: Judgement,
+    pub ranker: ClickEvaluation,
     /// The pages as they were shown.
-    pub as_shown: Judgement,
+    pub as_shown: ClickEvaluation,
     /// The ranker less the pages, measure by measure.
     pub differences: Vec<PairedDifference>,
     /// All documents of each query in one order; not to be compared with the pages.
-    pub candidates: Judgement,
+    pub candidates: ClickEvaluation,
     /// By human grades.
     pub graded: Graded,
 }
@@ -112,9 +112,9 @@ pub struct GradedPages {
     /// What judges.
     pub log: JudgedLog,
     /// The pages as the ranker orders them.
-    pub ranker: Judgement,
+    pub ranker: ClickEvaluation,
     /// The pages as they were shown.
-    pub as_shown: Judgement,
+    pub as_shown: ClickEvaluation,
     /// The ranker less the pages, measure by measure.
     pub differences: Vec<PairedDifference>,
 }
@@ -169,7 +169,7 @@ impl FitOutcome {
     }
 }
 
-fn training_json(training: &Training) -> Value {
+fn training_json(training: &ChosenRanker) -> Value {
     json!({
         "model": training.form.to_string(), "record": training.ranker.record, "features": training.ranker.feature_count(),
         "validated_by": training.validated_by, "unmatched": training.unmatched,
@@ -190,12 +190,12 @@ fn judged_json(judged: &Judged) -> Value {
     })
 }
 
-fn values_json(of: &Judgement) -> Value {
+fn values_json(of: &ClickEvaluation) -> Value {
     let named = of.measures.iter().zip(&of.values).map(|(measure, value)| (measure.to_string(), value.to_json()));
     Value::Object(named.collect())
 }
 
-fn differences_json(of: &Judgement, differences: &[PairedDifference]) -> Value {
+fn differences_json(of: &ClickEvaluation, differences: &[PairedDifference]) -> Value {
     let difference = |(measure, difference): (&ClickMeasure, &PairedDifference)| {
         let mut value = difference.bounds.to_json();
         value["p"] = json!(difference.p);

@@ -1,8 +1,8 @@
 //! The outcome of a fit as a page: results first, then what they rest on.
 
-use super::{FitOutcome, GradedPages, GradedResult, Judged, SplitBy, Training, TriedForm};
+use super::{ChosenRanker, FitOutcome, GradedPages, GradedResult, Judged, SplitBy, TriedForm};
 use crate::doctor::sentence;
-use crate::evaluate::{Bounds, ClickLikelihood, ClickMeasure, Judgement, PairedDifference};
+use crate::evaluate::{Bounds, ClickEvaluation, ClickLikelihood, ClickMeasure, PairedDifference};
 use crate::figures::{examination_figure, population_curve, weights_table};
 use crate::report::{
     Answer, Axis, Block, Cell, Chart, Column, Figure, Format, Lines, Point, Report, Row, Section, Series, Style, Table,
@@ -289,8 +289,8 @@ fn number_equal_names(curves: &mut [(String, Vec<f64>, Style)]) {
 /// A ranker beside the pages as they were shown, by one kind of judge.
 struct Compared<'a> {
     by: &'static str,
-    ranker: &'a Judgement,
-    as_shown: &'a Judgement,
+    ranker: &'a ClickEvaluation,
+    as_shown: &'a ClickEvaluation,
     difference: &'a PairedDifference,
 }
 
@@ -442,7 +442,7 @@ fn graded_pages_table(pages: &GradedPages) -> Table {
     }
 }
 
-fn pages_table(ranker: &Judgement, as_shown: &Judgement, differences: &[PairedDifference]) -> Table {
+fn pages_table(ranker: &ClickEvaluation, as_shown: &ClickEvaluation, differences: &[PairedDifference]) -> Table {
     let rows = ranker.measures.iter().enumerate().map(|(index, measure)| {
         let cells = vec![
             interval_cell(&ranker.values[index]),
@@ -502,7 +502,7 @@ fn graded_table(graded: &GradedResult) -> Table {
     }
 }
 
-fn training(training: &Training) -> Section {
+fn training(training: &ChosenRanker) -> Section {
     let steps = match training.ranker.record.steps {
         1 => "1 step".to_string(),
         steps => format!("{} steps", Format::Count.print(steps as f64)),
@@ -552,7 +552,7 @@ fn training(training: &Training) -> Section {
     }
 }
 
-fn tried_table(training: &Training) -> Table {
+fn tried_table(training: &ChosenRanker) -> Table {
     let row = |tried: &TriedForm| {
         let label =
             if tried.form == training.form { format!("{} (chosen)", tried.form) } else { tried.form.to_string() };

@@ -28,7 +28,7 @@ use crate::{Error, Result};
 ///   staying the same. This can be compared with the page [as it was shown](Counterfactual::as_shown).
 /// - [`judge_candidates`](Counterfactual::judge_candidates): all documents of the query in the data are put in one order. Documents that
 ///   were never shown earn nothing, wherever they are ranked, so a ranking that puts them first is judged too low, and
-///   [`Judgement::never_shown`] says how many there are. Compare rankers with each other by it, and never with the pages as shown, which held
+///   [`ClickEvaluation::never_shown`] says how many there are. Compare rankers with each other by it, and never with the pages as shown, which held
 ///   a part of the documents each.
 ///
 /// Both are means over pages, so a query counts as often as it was asked.
@@ -63,7 +63,7 @@ pub struct JudgedLog {
     pub clipped: Clipped,
 }
 
-/// The documents at the top that [`Judgement::never_shown`] is about.
+/// The documents at the top that [`ClickEvaluation::never_shown`] is about.
 const TOP: usize = 10;
 
 impl Counterfactual {
@@ -214,7 +214,7 @@ impl Counterfactual {
 
     /// Judges the pages of the log, each reordered by `scores`, one for each row of the data set. The documents of a page take its
     /// places from the top; equal scores keep the order as shown. Documents that the data set does not have keep their places.
-    pub fn judge<S: Score>(&self, scores: &[S]) -> Result<Judgement> {
+    pub fn judge<S: Score>(&self, scores: &[S]) -> Result<ClickEvaluation> {
         self.check(scores)?;
         Ok(self.over_pages(|rows| {
             let of_page: Vec<S> = rows.iter().map(|&row| scores[row as usize]).collect();
@@ -223,12 +223,12 @@ impl Counterfactual {
     }
 
     /// Judges the pages as they were shown.
-    pub fn as_shown(&self) -> Judgement {
+    pub fn as_shown(&self) -> ClickEvaluation {
         self.over_pages(|rows| (0..rows.len()).collect())
     }
 
     /// Judges one order of all documents of each query, those that were never shown included; equal scores keep the order of the data.
-    pub fn judge_candidates<S: Score>(&self, scores: &[S]) -> Result<Judgement> {
+    pub fn judge_candidates<S: Score>(&self, scores: &[S]) -> Result<ClickEvaluation> {
         self.check(scores)?;
         let mut ratios = vec![Ratio::default(); self.measures.len()];
         let (mut never_shown, mut top) = (0, 0);
@@ -245,7 +245,7 @@ impl Counterfactual {
     }
 
     /// Judges the pages with their documents in the order that `order` gives.
-    fn over_pages(&self, order: impl Fn(&[u32]) -> Vec<usize>) -> Judgement {
+    fn over_pages(&self, order: impl Fn(&[u32]) -> Vec<usize>) -> ClickEvaluation {
         let mut ratios = vec![Ratio::default(); self.measures.len()];
         for query in &self.queries {
             let lists = query.lists.iter().map(|list| {
@@ -284,17 +284,17 @@ impl Counterfactual {
         ratios.iter_mut().zip(sums).for_each(|(ratio, (above, below))| ratio.push(above, below));
     }
 
-    fn judgement(&self, ratios: Vec<Ratio>, never_shown: usize, top: usize) -> Judgement {
+    fn judgement(&self, ratios: Vec<Ratio>, never_shown: usize, top: usize) -> ClickEvaluation {
         let references: Vec<&Ratio> = ratios.iter().collect();
         let drawn = resampled(&references, self.resamples, self.seed);
         let values = ratios.iter().zip(&drawn).map(|(ratio, drawn)| Bounds::of(ratio.value(), drawn)).collect();
-        Judgement { measures: self.measures.clone(), values, never_shown, top, ratios, drawn }
+        ClickEvaluation { measures: self.measures.clone(), values, never_shown, top, ratios, drawn }
     }
 }
 
 /// What logged clicks say about a ranking.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judgement {
+pub struct ClickEvaluation {
     /// What was measured.
     pub measures: Vec<ClickMeasure>,
     /// The value of each measure, with its interval over queries.
@@ -307,7 +307,7 @@ pub struct Judgement {
     drawn: Vec<Vec<f64>>,
 }
 
-impl Judgement {
+impl ClickEvaluation {
     /// The value of each judged query; `NaN` where it has none.
     pub fn per_query(&self, measure: ClickMeasure) -> Option<Vec<f64>> {
         let place = self.measures.iter().position(|&m| m == measure)?;
@@ -321,7 +321,7 @@ impl Judgement {
 
     /// How this ranking differs from another that the same [`Counterfactual`] judged in the same way, measure by measure. Noise that both
     /// share cancels, so small differences can be told.
-    pub fn minus(&self, other: &Judgement) -> Vec<PairedDifference> {
+    pub fn minus(&self, other: &ClickEvaluation) -> Vec<PairedDifference> {
         (0..self.measures.len())
             .map(|place| {
                 PairedDifference::of(

@@ -71,7 +71,7 @@ fn truth(data: &Dataset, scores: &[f32], gamma: &[f64], counts: &Counts) -> Vec<
 
 const MEASURES: [ClickMeasure; 2] = [ClickMeasure::Dcg(5), ClickMeasure::Arp];
 
-fn judge(world: &World, estimator: Estimator) -> Judgement {
+fn judge(world: &World, estimator: Estimator) -> ClickEvaluation {
     Counterfactual::new(&world.known(), estimator, None)
         .unwrap()
         .measures(MEASURES.to_vec())
@@ -173,7 +173,7 @@ fn documents_that_were_never_shown_may_earn_what_the_last_of_a_page_does() {
         let judge = Counterfactual::new(&world.known(), Estimator::UserAware, None);
         judge.unwrap().measures(vec![ClickMeasure::Dcg(DOCS)]).resamples(0)
     };
-    let value = |found: Judgement| found.values[0].value;
+    let value = |found: ClickEvaluation| found.values[0].value;
     // The sixth document of each query is never shown; here it is ranked last.
     let flat = vec![0.0; world.data.len()];
     let nothing = value(judge().judge_candidates(&flat).unwrap());
