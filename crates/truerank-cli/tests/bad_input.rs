@@ -486,8 +486,14 @@ fn logs_that_cannot_tell_examination() {
             ("propensity no-clicks --method swap -o OUT.json", &["no-clicks: the log has no clicks"]),
             ("propensity no-clicks --method harvesting -o OUT.json", &["no-clicks: the log has no clicks"]),
             ("propensity no-clicks --method cpbm -o OUT.json", &["no-clicks: the log has no clicks"]),
-            ("propensity no-clicks --method user-pbm --data data -o OUT.json", &["no-clicks: the log has no clicks"]),
-            ("propensity no-clicks --method dla --data data -o OUT.json", &["no-clicks: the log has no clicks"]),
+            (
+                "propensity no-clicks --method user-pbm --data data -o OUT.json",
+                &["no-clicks with data: the log has no clicks"],
+            ),
+            (
+                "propensity no-clicks --method dla --data data -o OUT.json",
+                &["no-clicks with data: the log has no clicks"],
+            ),
         ],
     );
 }

@@ -179,7 +179,7 @@ mod tests {
             "`resamples` is 1, but should be 0 for no standard errors, or at least 2"
         );
         assert_eq!(refusal(&[("iterations", "0")]), "`iterations` is 0, but should be at least 1");
-        assert!(refusal(&[("method", "dla")]).starts_with("the method learns from features"));
+        assert!(refusal(&[("method", "dla")]).starts_with("dla learns from features"));
         assert!(refusal(&[("relevance", "linear")]).starts_with("`relevance` is linear, which learns from features"));
         let swap = chosen(&[("method", "swap")]);
         let files = [swap.check(true, false, false), swap.check(false, true, false), swap.check(false, false, true)];

@@ -79,7 +79,7 @@ fn swaps_connect_what_they_swap() {
             "the clicks fall into 2 pieces that nothing compares, each with a scale of its own: positions 1–3; \
              positions 4–6",
             "to connect them, swap positions 3 and 4 in a share of sessions, show the lists of several rankers, or pass \
-             features of the documents with --data"
+             features of the documents"
         ]
     );
     cells.push((0, 2, 4, 0, 1));
