@@ -24,7 +24,7 @@
 //! use truerank::simulate::Simulation;
 //!
 //! let data = Generator::preset(Preset::Tiny).generate()?;
-//! let simulation = Simulation::new().sessions(20_000).shuffle(0.2);
+//! let simulation = Simulation::new().sessions(20_000);
 //! let lists = [production_lists(&data.train, &simulation, 0.1, 10, &Silent)?];
 //! let counts = simulation.prepare(&data.train, &lists)?.counts()?;
 //!

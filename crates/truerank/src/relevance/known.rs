@@ -20,7 +20,7 @@ use crate::propensity::{Joined, Propensities, RegressionEm, Theta, made_once};
 ///
 /// let data = Generator::preset(Preset::Tiny).generate()?.train;
 /// let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 10)?];
-/// let counts = Simulation::new().sessions(2000).shuffle(0.5).prepare(&data, &lists)?.counts()?;
+/// let counts = Simulation::new().sessions(2000).prepare(&data, &lists)?.counts()?;
 /// let log = KnownLog::estimated(&counts, Some(&data), RegressionEm::new().resamples(0));
 /// let estimation = EstimationChoice::default().estimation(&log, &RelevancePredictor::new(), &Silent)?;
 /// // Examination was estimated for the prior, and is known now.
