@@ -75,7 +75,7 @@ class Ranker(_Base):
 
     if TYPE_CHECKING:
 
-        def __init__(self, *model: str, **options: Unpack[_RankerOptions]) -> None: ...
+        def __init__(self, *args: str, **options: Unpack[_RankerOptions]) -> None: ...
 
     def fit(
         self,
