@@ -18,6 +18,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::schema::types::ColumnPath;
 
 use super::AtomicFile;
+use super::pages::Pages;
 use super::seal::{GroupSeals, group_notes, seal_table};
 use crate::error::Place;
 use crate::ids::{Ids, Interner};
@@ -145,7 +146,7 @@ pub struct TableReader {
     /// Reads at places, so that the builder's place in the file does not matter.
     file: File,
     seals: GroupSeals,
-    builder: ParquetRecordBatchReaderBuilder<File>,
+    builder: ParquetRecordBatchReaderBuilder<Pages>,
 }
 
 impl TableReader {
@@ -162,7 +163,7 @@ impl TableReader {
         check_extents(path, &file, metadata.metadata())?;
         let seals = GroupSeals::open(path, &file, metadata.metadata())?;
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(
-            file.try_clone().map_err(|e| Error::io(path, e))?,
+            Pages(file.try_clone().map_err(|e| Error::io(path, e))?),
             metadata,
         );
         Ok(TableReader { path: path.to_path_buf(), file, seals, builder })

@@ -10,8 +10,8 @@ use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, Parq
 use parquet::file::metadata::ColumnChunkMetaData;
 
 use super::batches::{BatchSource, Batches};
-use crate::files::GroupSeals;
 use crate::files::table::{check_extents, first_rows, guarded};
+use crate::files::{GroupSeals, Pages};
 use crate::memory::Memory;
 use crate::{Error, Result};
 
@@ -97,7 +97,7 @@ impl BatchSource for ParquetFile {
         // Each task opens the file itself: copies of one handle would share its place in the file.
         let file = File::open(&self.path).map_err(|e| Error::io(&self.path, e))?;
         self.seals.check(&file, chunk)?;
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, self.metadata.clone());
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(Pages(file), self.metadata.clone());
         let columns = ProjectionMask::roots(builder.parquet_schema(), columns.iter().copied());
         self.check_pages(chunk, &columns)?;
         let size = size.min(self.rows_at_a_time(chunk, &columns));
