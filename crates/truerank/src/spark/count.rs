@@ -39,8 +39,13 @@ impl SparkCount {
     ///
     /// Of the summary, what pages look like is not known. Bad rows are always an error.
     pub fn count(&self, log: &LogSource, output: &Path, progress: &dyn Progress) -> Result<(Totals, LogSummary)> {
-        let LogSource::Rows(parts, options) = log else {
-            return Err(Error::parameter("a cluster counts rows of log files, but this log has none; count it here"));
+        let (parts, options) = match log {
+            LogSource::Rows(parts, options) => (parts, options),
+            LogSource::Ubi(..) => {
+                let finding = "is not for `engine`: OpenSearch's dumps are joined here; count without it";
+                return Err(Error::option("ubi_queries", finding));
+            }
+            _ => return Err(Error::parameter("a cluster counts rows of log files, but these are counts already")),
         };
         check_options(options)?;
         let log = LogShape::find(parts, options)?;
