@@ -19,13 +19,13 @@
 //! use truerank::evaluate::{Evaluator, Measure};
 //! use truerank::progress::Silent;
 //! use truerank::propensity::RegressionEm;
-//! use truerank::ranker::{LearnFrom, Training, production_lists};
+//! use truerank::ranker::{LearnFrom, Production, Training};
 //! use truerank::relevance::{Estimator, estimate};
 //! use truerank::simulate::Simulation;
 //!
 //! let data = Generator::preset(Preset::Tiny).generate()?;
 //! let simulation = Simulation::new().sessions(20_000);
-//! let lists = [production_lists(&data.train, &simulation, 0.1, 10, &Silent)?];
+//! let lists = [Production::new().production_share(0.1).lists(&data.train, 1, &Silent)?];
 //! let counts = simulation.prepare(&data.train, &lists)?.counts()?;
 //!
 //! let em = RegressionEm::new().per_user(true).resamples(0);

@@ -53,12 +53,12 @@ options! {
     /// use truerank::data::{Generator, Preset};
     /// use truerank::doctor::Doctor;
     /// use truerank::progress::Silent;
-    /// use truerank::ranker::production_lists;
+    /// use truerank::ranker::Production;
     /// use truerank::simulate::Simulation;
     ///
     /// let data = Generator::preset(Preset::Tiny).generate()?;
     /// let simulation = Simulation::new().sessions(20_000);
-    /// let lists = [production_lists(&data.train, &simulation, 0.1, 10, &Silent)?];
+    /// let lists = [Production::new().production_share(0.1).lists(&data.train, 1, &Silent)?];
     /// let counts = simulation.prepare(&data.train, &lists)?.counts()?;
     /// let diagnosis = Doctor::new().permutations(99).examine(&counts, None, Some(&data.train), &Silent)?;
     /// assert_eq!(diagnosis.sizes.sessions, 20_000);

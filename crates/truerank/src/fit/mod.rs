@@ -39,12 +39,12 @@ options! {
     /// use truerank::data::{Generator, Preset};
     /// use truerank::fit::{Fit, FitData};
     /// use truerank::progress::Silent;
-    /// use truerank::ranker::{ModelForm, production_lists};
+    /// use truerank::ranker::{ModelForm, Production};
     /// use truerank::simulate::Simulation;
     ///
     /// let data = Generator::preset(Preset::Tiny).generate()?;
     /// let simulation = Simulation::new().sessions(20_000);
-    /// let lists = [production_lists(&data.train, &simulation, 0.1, 10, &Silent)?];
+    /// let lists = [Production::new().production_share(0.1).lists(&data.train, 1, &Silent)?];
     /// let counts = simulation.prepare(&data.train, &lists)?.counts()?;
     ///
     /// let fit = Fit::new().model(ModelForm::LinearRaw);
