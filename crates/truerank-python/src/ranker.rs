@@ -67,6 +67,7 @@ impl PyTrainedRanker {
         match &self.inner.model {
             Model::Network(network) => network.architecture().to_string(),
             Model::Weights { .. } => "weights".to_string(),
+            Model::Trees(_) => "trees".to_string(),
         }
     }
 

@@ -65,6 +65,7 @@ impl Ranker {
             Model::Weights { weights, bias } => {
                 (plain_tensors(weights.len()), weights.iter().chain([bias]).copied().collect())
             }
+            Model::Trees(_) => return Err("trees have no file yet".to_string()),
         };
         let mut bytes = serialize(&names, &values, with_blank_seal(&self.metadata().map_err(|e| e.to_string())?))?;
         seal(&mut bytes);
@@ -76,6 +77,7 @@ impl Ranker {
         let model = match &self.model {
             Model::Network(network) => network.architecture().to_string(),
             Model::Weights { .. } => PLAIN.to_string(),
+            Model::Trees(_) => "trees".to_string(),
         };
         let metadata = Metadata {
             r#type: TYPE.to_string(),

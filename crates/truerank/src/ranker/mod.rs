@@ -29,6 +29,7 @@ mod svm_rank;
 mod targets;
 mod trainer;
 mod training;
+mod trees;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,7 @@ pub use scale::scales_differ;
 pub use targets::{ScoredTrainingPairs, Targets, TrainingLists, TrainingPairs};
 pub use trainer::{Minimiser, ScoreMeasure, Validation};
 pub use training::{LearnFrom, Training};
+pub use trees::{Child, Forest, Importance, Leaf, Split, Tree};
 
 /// A trained model and how it came to be.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +72,8 @@ pub enum Model {
         /// Added to every score: changes no ranking, but keeps scores near 0.
         bias: f32,
     },
+    /// A sum of regression trees.
+    Trees(Forest),
 }
 
 /// How a ranker was trained; saved with it, so it has nothing in it that changes from run to run, such as seconds.
@@ -114,6 +118,7 @@ impl Ranker {
         match &self.model {
             Model::Network(network) => network.inputs(),
             Model::Weights { weights, .. } => weights.len(),
+            Model::Trees(forest) => forest.feature_count(),
         }
     }
 
@@ -121,7 +126,7 @@ impl Ranker {
     pub fn scaling(&self) -> Option<&Scaling> {
         match &self.model {
             Model::Network(network) => network.scaling(),
-            Model::Weights { .. } => None,
+            Model::Weights { .. } | Model::Trees(_) => None,
         }
     }
 
@@ -129,6 +134,7 @@ impl Ranker {
     /// linear network in features that were normalised (and scaled) first.
     pub fn coefficients(&self) -> Option<(Vec<f32>, f32)> {
         match &self.model {
+            Model::Trees(_) => None,
             Model::Weights { weights, bias } => Some((weights.clone(), *bias)),
             Model::Network(network) => {
                 let [layer] = network.layers() else { return None };
@@ -168,6 +174,7 @@ impl Model {
         match self {
             Model::Network(network) => network.score(features),
             Model::Weights { weights, bias } => score_weights(weights, *bias, features),
+            Model::Trees(forest) => forest.score(features),
         }
     }
 }

@@ -41,6 +41,7 @@ impl Ranker {
         let graph = match &self.model {
             Model::Network(network) => network_graph(network)?,
             Model::Weights { weights, bias } => weights_graph(weights, *bias),
+            Model::Trees(_) => return Err(Error::parameter("trees are not written as ONNX yet")),
         };
         let operators = Message::default().text(1, "").integer(2, OPERATORS);
         let metadata = Message::default().text(1, METADATA_KEY).text(2, &self.metadata()?);
