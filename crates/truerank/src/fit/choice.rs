@@ -1,7 +1,9 @@
 //! Which ranker is trained: every form is tried on queries that training does not see, and the best is trained on all.
 
+use std::time::Instant;
+
 use super::ranker::usual;
-use super::{ChosenRanker, Fit, FitData, TriedForm};
+use super::{ChosenRanker, Fit, FitData, MeanDifference, TriedForm};
 use crate::Result;
 use crate::data::{Dataset, Join};
 use crate::evaluate::{ClickMeasure, Counterfactual, Evaluator, Measure};
@@ -108,11 +110,18 @@ impl Fit {
         progress.begin("choosing the form of the ranker", (forms.len() * folds.len()) as u64);
         let mut trials = Vec::with_capacity(forms.len());
         for form in &forms {
-            trials.push(self.try_form(form, documents, &folds, progress)?);
+            let begin = Instant::now();
+            let trial = self.try_form(form, documents, &folds, progress)?;
+            progress.done(&format!("tried {form} in {:.1} s", begin.elapsed().as_secs_f64()));
+            trials.push(trial);
         }
-        let tried: Vec<TriedForm> =
+        let mut tried: Vec<TriedForm> =
             forms.into_iter().zip(&trials).map(|(form, trial)| best(form, &trial.course)).collect();
         let chosen = choose(&tried, &trials);
+        for (form, trial) in tried.iter_mut().zip(&trials) {
+            form.above_chosen = difference(&trials[chosen].per_query, &trial.per_query);
+        }
+        tried[chosen].above_chosen = None;
         let steps = (!trials[chosen].course.is_empty()).then_some(tried[chosen].steps);
         let ranker = self.fit_ranker(&tried[chosen].form, documents, &lists, None, steps, progress)?;
         let (form, course) = (tried[chosen].form.clone(), trials.swap_remove(chosen).course);
@@ -191,12 +200,17 @@ fn choose(tried: &[TriedForm], trials: &[Trial]) -> usize {
 
 /// Whether the mean of `values` is below that of `others` by more than the standard error of their difference.
 fn is_clearly_below(values: &[f64], others: &[f64]) -> bool {
+    difference(values, others).is_some_and(|difference| difference.mean > difference.standard_error)
+}
+
+/// How much the mean of `others` is above that of `values`, query by query; none for fewer than two queries.
+fn difference(values: &[f64], others: &[f64]) -> Option<MeanDifference> {
     let differences = others.iter().zip(values).map(|(other, value)| other - value);
     let differences: Vec<f64> = differences.filter(|difference| difference.is_finite()).collect();
     let count = differences.len() as f64;
     let mean = differences.iter().sum::<f64>() / count;
     let variance = differences.iter().map(|difference| (difference - mean).powi(2)).sum::<f64>() / (count - 1.0);
-    mean > (variance / count).sqrt()
+    (count > 1.0).then(|| MeanDifference { mean, standard_error: (variance / count).sqrt() })
 }
 
 /// What tells the parts of queries from other uses of the same hash.
@@ -219,7 +233,7 @@ fn best(form: ModelForm, course: &Course) -> TriedForm {
     let none = (0, f64::NEG_INFINITY);
     let (steps, value) =
         course.iter().fold(none, |best, &(step, value)| if value > best.1 { (step, value) } else { best });
-    TriedForm { form, steps, value }
+    TriedForm { form, steps, value, above_chosen: None }
 }
 
 /// The queries for which `choosing` is true choose, and the others are learned from; nothing where there are no clicks to choose by, or
@@ -258,7 +272,8 @@ mod tests {
         let trial = |per_query: [f64; 4]| Trial { course: Vec::new(), per_query: per_query.to_vec() };
         let chosen = |trials: &[Trial]| {
             let mean = |trial: &Trial| trial.per_query.iter().sum::<f64>() / 4.0;
-            let tried = |trial| TriedForm { form: ModelForm::LinearRaw, steps: 1, value: mean(trial) };
+            let tried =
+                |trial| TriedForm { form: ModelForm::LinearRaw, steps: 1, value: mean(trial), above_chosen: None };
             choose(&trials.iter().map(tried).collect::<Vec<_>>(), trials)
         };
         let simple = || trial([0.4, 0.5, 0.6, 0.7]);
@@ -272,6 +287,15 @@ mod tests {
         let check = |&(step, value): &(usize, f64)| Check { step, loss: 0.0, validation: Some(value) };
         let record = TrainingRecord { checks: values.iter().map(check).collect(), ..TrainingRecord::default() };
         Ranker { model: Model::Weights { weights: vec![1.0], bias: 0.0 }, record }
+    }
+
+    #[test]
+    fn differences_are_means_over_queries_with_their_standard_error() {
+        let found = difference(&[0.1, 0.2, f64::NAN], &[0.2, 0.5, 0.3]).unwrap();
+        assert!((found.mean - 0.2).abs() < 1e-12, "{found:?}");
+        let variance: f64 = (0.1_f64 - 0.2).powi(2) + (0.3_f64 - 0.2).powi(2);
+        assert!((found.standard_error - (variance / 2.0).sqrt()).abs() < 1e-12, "{found:?}");
+        assert_eq!(difference(&[0.1], &[0.2]), None);
     }
 
     #[test]

@@ -17,7 +17,9 @@ mod tests;
 pub use crate::counts::SplitBy;
 pub use folder::FitFolder;
 pub use input::{FitData, FitLog};
-pub use outcome::{ChosenRanker, FitOutcome, Graded, GradedPages, GradedResult, Judged, PartSizes, TriedForm};
+pub use outcome::{
+    ChosenRanker, FitOutcome, Graded, GradedPages, GradedResult, Judged, MeanDifference, PartSizes, TriedForm,
+};
 
 use std::sync::OnceLock;
 

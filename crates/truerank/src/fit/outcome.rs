@@ -78,6 +78,17 @@ pub struct TriedForm {
     pub steps: usize,
     /// Its value there; [`ChosenRanker::validated_by`] says of what. Minus infinity where nothing chose.
     pub value: f64,
+    /// How much it is above the chosen form, over the queries that chose; none for the chosen form and where nothing chose.
+    pub above_chosen: Option<MeanDifference>,
+}
+
+/// A mean of differences and how sure it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeanDifference {
+    /// The mean.
+    pub mean: f64,
+    /// Its standard error.
+    pub standard_error: f64,
 }
 
 /// Held-out pages as the ranker orders them and as they were shown, judged by clicks, and by grades where there are any.
@@ -175,6 +186,7 @@ fn training_json(training: &ChosenRanker) -> Value {
         "validated_by": training.validated_by, "unmatched": training.unmatched,
         "tried": training.tried.iter().map(|tried| json!({
             "model": tried.form.to_string(), "steps": tried.steps, "value": tried.value,
+            "above_chosen": tried.above_chosen.map(|above| json!({ "mean": above.mean, "standard_error": above.standard_error })),
         })).collect::<Vec<_>>(),
     })
 }

@@ -556,7 +556,11 @@ fn tried_table(training: &ChosenRanker) -> Table {
     let row = |tried: &TriedForm| {
         let label =
             if tried.form == training.form { format!("{} (chosen)", tried.form) } else { tried.form.to_string() };
-        Row::new(label, vec![Cell::value(tried.steps as f64), Cell::value(tried.value)])
+        let above = tried.above_chosen.map_or(Cell::text("–"), |above| {
+            let print = |value: f64| Format::Measure.print(value);
+            Cell::text(format!("{} ± {}", print(above.mean), print(above.standard_error)))
+        });
+        Row::new(label, vec![Cell::value(tried.steps as f64), Cell::value(tried.value), above])
     };
     let rule = match training.tried.len() {
         1 => "",
@@ -566,8 +570,15 @@ fn tried_table(training: &ChosenRanker) -> Table {
         name: "tried-forms".into(),
         caption: "The forms of rankers that were tried, each at its best.".into(),
         label: "form".into(),
-        columns: vec![Column::new("steps", Format::Count), Column::new("value", Format::Measure)],
+        columns: vec![
+            Column::new("steps", Format::Count),
+            Column::new("value", Format::Measure),
+            Column::new("above the chosen", Format::Text),
+        ],
         rows: training.tried.iter().map(row).collect(),
-        notes: vec![format!("By {}.{rule}", training.validated_by)],
+        notes: vec![format!(
+            "By {}; differences with their standard errors over queries.{rule}",
+            training.validated_by
+        )],
     }
 }

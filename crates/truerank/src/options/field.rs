@@ -45,6 +45,8 @@ pub enum Range {
     Between(f64, f64),
     /// From the first to the second, with both.
     Within(f64, f64),
+    /// Above 0 and at most 1.
+    Share,
 }
 
 impl Range {
@@ -55,6 +57,7 @@ impl Range {
             Range::AboveOrInfinite(bound) => number > bound,
             Range::Between(low, high) => number > low && number < high,
             Range::Within(low, high) => (low..=high).contains(&number),
+            Range::Share => number > 0.0 && number <= 1.0,
         }
     }
 }
@@ -66,6 +69,7 @@ impl std::fmt::Display for Range {
             Range::Above(bound) | Range::AboveOrInfinite(bound) => write!(f, "above {bound}"),
             Range::Between(low, high) => write!(f, "between {low} and {high}"),
             Range::Within(low, high) => write!(f, "from {low} to {high}"),
+            Range::Share => write!(f, "above 0 and at most 1"),
         }
     }
 }
@@ -153,8 +157,13 @@ impl Field {
         self
     }
 
+    /// Numbers are parts of a whole.
+    pub(crate) fn is_share(mut self) -> Self {
+        self.range = Some(Range::Share);
+        self
+    }
+
     /// Numbers are these or between them.
-    #[allow(dead_code)] // Ranges that nobody needs today.
     pub(crate) fn within(mut self, low: f64, high: f64) -> Self {
         self.range = Some(Range::Within(low, high));
         self

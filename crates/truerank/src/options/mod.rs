@@ -11,7 +11,7 @@
 //!
 //! let mut training = Training::new().batch(64);
 //! training.set("learning_rate", &["0.1".to_string()])?;
-//! assert_eq!((training.batch, training.learning_rate), (64, 0.1));
+//! assert_eq!((training.batch, training.learning_rate), (64, Some(0.1)));
 //!
 //! let error = training.set("batch", &["many".to_string()]).unwrap_err();
 //! assert_eq!(error.to_string(), "`batch` is 'many', but should be a whole number");

@@ -68,7 +68,7 @@ impl TrainingLists {
             by_query[query as usize] =
                 labels.iter().filter_map(|(row, label)| Some(((**row)?, *label as f32))).collect();
         }
-        let mut lists = TrainingLists { ends: Vec::new(), rows: Vec::new(), weights: Vec::new() };
+        let mut lists = TrainingLists::default();
         for mut list in by_query.into_iter().filter(|list| !list.is_empty()) {
             list.sort_unstable_by_key(|(row, _)| *row);
             lists.rows.extend(list.iter().map(|(row, _)| row));

@@ -17,6 +17,8 @@ pub enum ModelForm {
     LinearRaw,
     /// A weight for each feature, by the ranking SVM from grades.
     SvmRank,
+    /// Boosted trees.
+    Trees,
 }
 
 option_value!(ModelForm: Kind::Text);
@@ -34,16 +36,19 @@ pub struct RankerKind {
     pub learns_from_pairs: bool,
 }
 
-/// Who takes an option of [`Training`] that not all kinds take: networks, all that are trained in steps, all that stop by a
-/// tolerance, SVM-rank.
+/// Who takes an option of [`Training`] that not all kinds take: networks, networks and trees, all that a gradient minimises, all that are trained in
+/// steps, all that stop by a tolerance, SVM-rank, trees.
 pub(super) const NETWORKS: &[&str] = &["linear", "mlp"];
-pub(super) const STEPPED: &[&str] = &["linear", "mlp", "linear-raw"];
+pub(super) const RATED: &[&str] = &["linear", "mlp", "trees"];
+pub(super) const MINIMISED: &[&str] = &["linear", "mlp", "linear-raw"];
+pub(super) const STEPPED: &[&str] = &["linear", "mlp", "linear-raw", "trees"];
 pub(super) const SOLVED: &[&str] = &["linear", "mlp", "linear-raw", "svm-rank"];
 pub(super) const SVM_RANK: &[&str] = &["svm-rank"];
+pub(super) const TREES: &[&str] = &["trees"];
 
 impl RankerKind {
     /// All kinds, in the order in which they are listed.
-    pub const ALL: [RankerKind; 4] = [
+    pub const ALL: [RankerKind; 5] = [
         RankerKind {
             name: "linear",
             help: "weights of a document's features, which are normalised over the document, as in the paper",
@@ -66,6 +71,12 @@ impl RankerKind {
             name: "svm-rank",
             help: "a weight for each raw feature, by the ranking SVM from human grades",
             learns_from_weights: false,
+            learns_from_pairs: false,
+        },
+        RankerKind {
+            name: "trees",
+            help: "boosted regression trees, by LambdaMART or another loss",
+            learns_from_weights: true,
             learns_from_pairs: false,
         },
     ];
@@ -104,6 +115,7 @@ impl ModelForm {
             ModelForm::Network(_) => "mlp",
             ModelForm::LinearRaw => "linear-raw",
             ModelForm::SvmRank => "svm-rank",
+            ModelForm::Trees => "trees",
         };
         const ALL: &[RankerKind] = &RankerKind::ALL;
         ALL.iter().find(|kind| kind.name == name).expect("every form is of a kind")
@@ -127,6 +139,7 @@ impl FromStr for ModelForm {
             Some("linear" | "mlp") => text.parse().map(ModelForm::Network),
             _ if text == "linear-raw" => Ok(ModelForm::LinearRaw),
             _ if text == "svm-rank" => Ok(ModelForm::SvmRank),
+            _ if text == "trees" => Ok(ModelForm::Trees),
             _ => Err(Error::parameter(format!("the model is '{text}', but should be {}", RankerKind::names()))),
         }
     }
@@ -138,12 +151,15 @@ mod tests {
 
     #[test]
     fn forms_print_and_parse_back() {
-        for text in ["linear", "mlp:8,4", "linear-raw", "svm-rank"] {
+        for text in ["linear", "mlp:8,4", "linear-raw", "svm-rank", "trees"] {
             assert_eq!(text.parse::<ModelForm>().unwrap().to_string(), text);
         }
         assert_eq!("mlp".parse::<ModelForm>().unwrap().to_string(), "mlp:512,256,128");
-        let message = "tree".parse::<ModelForm>().unwrap_err().to_string();
-        assert!(message.ends_with("but should be linear, mlp, mlp:SIZE,SIZE,…, linear-raw or svm-rank"), "{message}");
+        let message = "forest".parse::<ModelForm>().unwrap_err().to_string();
+        assert!(
+            message.ends_with("but should be linear, mlp, mlp:SIZE,SIZE,…, linear-raw, svm-rank or trees"),
+            "{message}"
+        );
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub use scale::scales_differ;
 pub use targets::{ScoredTrainingPairs, Targets, TrainingLists, TrainingPairs};
 pub use trainer::{Minimiser, ScoreMeasure, Validation};
 pub use training::{LearnFrom, Training};
-pub use trees::{Child, Forest, Importance, Leaf, Split, Tree};
+pub use trees::{Child, Forest, Importance, Leaf, Monotone, Split, Tree, TreeLoss};
 
 /// A trained model and how it came to be.
 #[derive(Debug, Clone, PartialEq)]

@@ -18,6 +18,8 @@ pub struct TrainingLists {
     pub rows: Vec<u32>,
     /// The relevance weight of each row: finite and at least 0.
     pub weights: Vec<f32>,
+    /// How much each row counts for losses that go row by row or pair by pair (those of trees); empty where all count alike.
+    pub reliability: Vec<f32>,
 }
 
 impl TrainingLists {
@@ -44,6 +46,13 @@ impl TrainingLists {
             ))),
             None => Ok(training),
         }
+    }
+
+    /// The gains of nDCG, `(2^grade − 1) / (2^max_grade − 1)`, in place of the grades of [`from_grades`](TrainingLists::from_grades).
+    pub(super) fn into_gains(mut self, max_grade: u8) -> Self {
+        let gain = |grade: f32| (grade.exp2() - 1.0) / (f32::from(max_grade).exp2() - 1.0);
+        self.weights.iter_mut().for_each(|weight| *weight = gain(*weight * f32::from(max_grade)));
+        self
     }
 
     /// Weights as they are given, one per row of `data`; a row whose weight is NaN was not shown, and is left out.
@@ -148,6 +157,9 @@ impl<'a> Targets<'a> {
                 lists.rows.len()
             )));
         }
+        if let Targets::Lists(TrainingLists { reliability, rows, .. }) = self {
+            check_reliability(reliability, rows.len())?;
+        }
         if let Targets::Pairs(pairs) = self {
             check_pairs(pairs)?;
         }
@@ -247,6 +259,16 @@ impl<'a> Targets<'a> {
 fn range(ends: &[usize], list: usize) -> Range<usize> {
     let start = if list == 0 { 0 } else { ends[list - 1] };
     start..ends[list]
+}
+
+fn check_reliability(reliability: &[f32], rows: usize) -> Result<()> {
+    let is_whole = reliability.is_empty() || reliability.len() == rows;
+    match is_whole && reliability.iter().all(|&of_row| of_row.is_finite() && of_row >= 0.0) {
+        true => Ok(()),
+        false => Err(Error::parameter(format!(
+            "the reliability of training rows should be finite and at least 0 for none or all of {rows} rows, but is not"
+        ))),
+    }
 }
 
 fn check_ends(what: &str, ends: &[usize], count: usize) -> Result<()> {

@@ -31,6 +31,9 @@ option_value!(Minimiser: Kind::Text);
 /// The share of its first norm below which L-BFGS takes a gradient for 0.
 pub(super) const TOLERANCE: f64 = 1e-4;
 
+/// The size of steps, where nothing is said.
+const LEARNING_RATE: f32 = 0.01;
+
 /// Iterations of L-BFGS at most.
 pub(super) const ITERATIONS: usize = 200;
 
@@ -117,6 +120,11 @@ impl Training {
         }
     }
 
+    /// The size of the steps of a network.
+    fn rate(&self) -> f32 {
+        self.learning_rate.unwrap_or(LEARNING_RATE)
+    }
+
     fn steps_of(&self, minimiser: Minimiser) -> usize {
         self.steps.unwrap_or(if minimiser == Minimiser::Lbfgs { ITERATIONS } else { 1000 })
     }
@@ -140,10 +148,10 @@ impl Training {
         for step in 1..=steps {
             let loss = step_room.gradient(network, data, targets, batches.next());
             if !loss.is_finite() {
-                return Err(diverged(step, loss, self.learning_rate));
+                return Err(diverged(step, loss, self.rate()));
             }
             clip_norm(&mut step_room.gradient, self.clip);
-            state.step(network.parameters_mut(), &step_room.gradient, self.learning_rate, self.l2 as f32);
+            state.step(network.parameters_mut(), &step_room.gradient, self.rate(), self.l2 as f32);
             (loss_sum, loss_count) = (loss_sum + loss, loss_count + 1.0);
             if step % self.check_every == 0 || step == steps {
                 let go_on = course.check_network(step, loss_sum / loss_count, network, progress)?;
@@ -181,7 +189,7 @@ impl Training {
             self.tolerance_or(TOLERANCE),
             |iteration, loss, weights| {
                 if !loss.is_finite() {
-                    return Err(diverged(iteration, loss, self.learning_rate));
+                    return Err(diverged(iteration, loss, self.rate()));
                 }
                 let place = &mut network.parameters_mut()[layer.weight()];
                 place.iter_mut().zip(weights).for_each(|(place, &weight)| *place = weight as f32);

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::kinds::{NETWORKS, SOLVED, STEPPED, SVM_RANK};
+use super::kinds::{MINIMISED, NETWORKS, RATED, SOLVED, STEPPED, SVM_RANK, TREES};
+use super::trees::{MOST_BINS, MOST_LEAVES, Monotone, TreeLoss};
 use super::{
     Minimiser, ModelForm, Ranker, RankerKind, Targets, TrainingLists, TrainingPairs, Unmatched, Validation,
     labelled_share,
@@ -57,7 +58,7 @@ options! {
     /// # Ok::<(), truerank::Error>(())
     /// ```
     pub struct Training {
-        /// The kind of ranker: linear, mlp, mlp:SIZE,SIZE,…, linear-raw or svm-rank.
+        /// The kind of ranker: linear, mlp, mlp:SIZE,SIZE,…, linear-raw, svm-rank or trees.
         model: ModelForm = ModelForm::mlp(), usual("mlp"), value("KIND");
         /// For linear and mlp: bring features to one scale first, for features of different scales; the paper's networks do
         /// without.
@@ -69,21 +70,21 @@ options! {
         standardise: bool = false, alias("standardize"), only_for(NETWORKS);
         /// What minimises the loss: lbfgs, adagrad, adam, sgd or like sgd:0.9.
         optimizer: Option<Minimiser> = None, usual("lbfgs for linear and linear-raw, else adagrad"), value("NAME"),
-            only_for(STEPPED);
-        /// Steps at most; for lbfgs, iterations.
-        steps: Option<usize> = None, usual("1000, or 200 for lbfgs"), value("N"), at_least(1.0), only_for(STEPPED);
+            only_for(MINIMISED);
+        /// Steps at most; for lbfgs, iterations; for trees, how many.
+        steps: Option<usize> = None, usual("1000, or 200 for lbfgs, 300 for trees"), value("N"), at_least(1.0), only_for(STEPPED);
         /// Queries per step.
         batch: usize = 256, value("N"), at_least(1.0), only_for(NETWORKS);
-        /// Size of steps.
-        learning_rate: f32 = 0.01, value("RATE"), above(0.0), only_for(NETWORKS);
+        /// Size of steps; for trees, what leaves are multiplied by.
+        learning_rate: Option<f32> = None, usual("0.01, or 0.05 for trees"), value("RATE"), above(0.0), only_for(RATED);
         /// Norm to which longer gradients are cut; inf cuts none.
         clip: f64 = 5.0, value("NORM"), above_or_infinite(0.0), only_for(NETWORKS);
-        /// Penalty on squared parameters, `l2/2 · |parameters|²`.
+        /// Penalty on squared parameters, `l2/2 · |parameters|²`; for trees, on the values of leaves.
         l2: f64 = 0.0, value("PENALTY"), at_least(0.0), only_for(STEPPED);
         /// Stop after this many checks without a better validation value; the best is kept either way.
         patience: Option<usize> = None, usual("never"), value("CHECKS"), only_for(STEPPED);
         /// Steps between checks; lbfgs checks every iteration.
-        check_every: usize = 10, value("STEPS"), at_least(1.0), only_for(NETWORKS);
+        check_every: usize = 10, value("STEPS"), at_least(1.0), only_for(RATED);
         /// For lbfgs: stop when the gradient's norm is below this share of the norm at the start; for svm-rank: stop when the
         /// objective is proven to be within this share of the least.
         tolerance: Option<f64> = None, usual("0.0001 for lbfgs, 0.001 for svm-rank"), value("SHARE"), above(0.0),
@@ -96,6 +97,23 @@ options! {
         /// 1, .628 at 10 and .613 at 100; trained on a tenth of the queries, .672, .654, .625 and .570. So 1 suits some hundred
         /// queries, fewer want less, and 50 queries tell no finer differences apart: choose by validation where it matters.
         cost: f64 = 1.0, value("COST"), above(0.0), only_for(SVM_RANK);
+        /// For trees: what they minimise.
+        ///
+        /// `lambdarank` is LambdaMART: pairs of documents, weighed by how much nDCG changes if they change places, with relevance as
+        /// the gain. `softmax` is the loss of networks, `squared` the squared error of relevance.
+        loss: Option<TreeLoss> = None, usual("lambdarank"), only_for(TREES);
+        /// For trees: leaves of each at most.
+        leaves: usize = 31, value("N"), within(2.0, MOST_LEAVES as f64), only_for(TREES);
+        /// For trees: training documents in each leaf at least.
+        min_leaf: usize = 20, value("N"), at_least(1.0), only_for(TREES);
+        /// For trees: bins into which the values of a feature are put.
+        bins: usize = MOST_BINS, value("N"), within(2.0, MOST_BINS as f64), only_for(TREES);
+        /// For trees: share of the features that each tree may use, drawn anew for each.
+        feature_share: f64 = 1.0, value("SHARE"), is_share(), only_for(TREES);
+        /// For trees: share of the queries that each tree learns from, drawn anew for each.
+        query_share: f64 = 1.0, value("SHARE"), is_share(), only_for(TREES);
+        /// For trees: features, counted from 1, that may only raise or only lower scores, such as 3:up,7:down.
+        monotone: Option<Monotone> = None, value("FEATURE:up|down,…"), only_for(TREES);
         /// The same seed gives the same ranker: it draws initial weights, batches and shares.
         seed: u64 = 1, value("N");
     }
@@ -158,7 +176,10 @@ impl Training {
                 self.fit_network(architecture, data, &targets, validation, progress)
             }
             (ModelForm::LinearRaw, Targets::Lists(lists)) => self.fit_linear_raw(data, lists, validation, progress),
-            (ModelForm::LinearRaw, _) => Err(self.refused("learns from relevance weights or grades; leave out pairs")),
+            (ModelForm::Trees, Targets::Lists(lists)) => self.fit_trees(data, lists, validation, progress),
+            (ModelForm::LinearRaw | ModelForm::Trees, _) => {
+                Err(self.refused("learns from relevance weights or grades; leave out pairs"))
+            }
             (ModelForm::SvmRank, _) => Err(self.refused("learns from human grades")),
         }
     }
@@ -173,7 +194,8 @@ impl Training {
             return Err(self.refused(others));
         }
         if !matches!(from, LearnFrom::Grades) && !kind.learns_from_weights {
-            let others = "learns from human grades; leave out weights and pairs, or choose linear, mlp or linear-raw";
+            let others =
+                "learns from human grades; leave out weights and pairs, or choose linear, mlp, linear-raw or trees";
             return Err(self.refused(others));
         }
         Ok(())
@@ -206,7 +228,11 @@ impl Training {
         match from {
             LearnFrom::Relevance(relevance) => TrainingLists::from_relevance(data, relevance),
             LearnFrom::Weights(weights) => TrainingLists::from_weights(data, weights).map(all),
-            _ => TrainingLists::from_grades(data, self.max_grade, None).map(all),
+            _ => {
+                let lists = TrainingLists::from_grades(data, self.max_grade, None)?;
+                // Trees take relevance for the gain of nDCG, which doubles from grade to grade.
+                Ok(all(if self.model == ModelForm::Trees { lists.into_gains(self.max_grade) } else { lists }))
+            }
         }
     }
 }
