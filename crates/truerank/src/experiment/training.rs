@@ -30,7 +30,7 @@ impl Training<'_> {
             },
             Method::Ideal => {
                 let shown = self.shown();
-                self.train((&TrainingLists::from_grades(train, self.world.max_grade, Some(&shown))?).into())?
+                self.train((&self.how.graded_lists(train, self.world.max_grade, Some(&shown))?).into())?
             }
             Method::Pairs(ratio) => {
                 let pairs = pair_weights(&self.world.counts, propensities()?, ratio)?;

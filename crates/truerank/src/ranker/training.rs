@@ -228,12 +228,20 @@ impl Training {
         match from {
             LearnFrom::Relevance(relevance) => TrainingLists::from_relevance(data, relevance),
             LearnFrom::Weights(weights) => TrainingLists::from_weights(data, weights).map(all),
-            _ => {
-                let lists = TrainingLists::from_grades(data, self.max_grade, None)?;
-                // Trees take relevance for the gain of nDCG, which doubles from grade to grade.
-                Ok(all(if self.model == ModelForm::Trees { lists.into_gains(self.max_grade) } else { lists }))
-            }
+            _ => self.graded_lists(data, self.max_grade, None).map(all),
         }
+    }
+
+    /// Grades as this kind of ranker learns from them, of all documents or of those that are in `lists`.
+    pub(crate) fn graded_lists(
+        &self,
+        data: &Dataset,
+        max_grade: u8,
+        lists: Option<&[Vec<u32>]>,
+    ) -> Result<TrainingLists> {
+        let lists = TrainingLists::from_grades(data, max_grade, lists)?;
+        // Trees take relevance for the gain of nDCG, which doubles from grade to grade.
+        Ok(if self.model == ModelForm::Trees { lists.into_gains(max_grade) } else { lists })
     }
 }
 
