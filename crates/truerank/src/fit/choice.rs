@@ -130,9 +130,11 @@ impl Fit {
 
     /// The forms to try, simple ones first. A layer norm over a single feature leaves nothing.
     fn forms(&self, documents: &Dataset) -> Vec<ModelForm> {
-        match &self.model {
+        match self.model.asked() {
             Some(model) => vec![model.clone()],
-            None if documents.feature_count() < 2 => vec![ModelForm::LinearRaw],
+            None if documents.feature_count() < 2 => {
+                usual().into_iter().filter(|form| !matches!(form, ModelForm::Network(_))).collect()
+            }
             None => usual(),
         }
     }

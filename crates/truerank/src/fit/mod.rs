@@ -8,6 +8,7 @@ mod choice;
 mod folder;
 mod input;
 mod judge;
+mod model;
 mod outcome;
 mod page;
 mod ranker;
@@ -17,6 +18,7 @@ mod tests;
 pub use crate::counts::SplitBy;
 pub use folder::FitFolder;
 pub use input::{FitData, FitLog};
+pub use model::ModelChoice;
 pub use outcome::{
     ChosenRanker, FitOutcome, Graded, GradedPages, GradedResult, Judged, MeanDifference, PartSizes, TriedForm,
 };
@@ -29,7 +31,6 @@ use crate::evaluate::leakage;
 use crate::options::{Options, options};
 use crate::progress::Progress;
 use crate::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
-use crate::ranker::ModelForm;
 use crate::relevance::{EstimationChoice, KnownLog, RelevancePredictor};
 use crate::{Error, Result};
 
@@ -63,8 +64,9 @@ options! {
         /// What gives relevance while examination is estimated: linear, mlp, mlp:SIZE,… or table.
         relevance: Option<RelevanceForm> = None, usual("linear with features, else table"), value("FORM"),
             heading("Examination");
-        /// The kind of ranker: linear-raw, linear, mlp or mlp:SIZE,SIZE,….
-        model: Option<ModelForm> = None, usual("the best of the first three on held-out training queries"), heading("Ranker");
+        /// The kind of ranker: linear-raw, linear, mlp, mlp:SIZE,SIZE,… or trees; auto chooses between linear-raw, mlp and trees on
+        /// held-out training queries.
+        model: ModelChoice = ModelChoice::Auto, value("KIND"), heading("Ranker");
         /// Training steps at most; how many are best is found out.
         steps: Option<usize> = None, usual("1000, or 200 for linear"), heading("Ranker");
         /// Bring a network's features to one scale first.
@@ -101,7 +103,7 @@ impl Fit {
             let finding = "is for the estimation of examination, but `propensities` are given";
             return Err(Error::option("relevance", finding));
         }
-        if let Some(model) = self.model.as_ref().filter(|model| !model.kind().learns_from_weights) {
+        if let Some(model) = self.model.asked().filter(|model| !model.kind().learns_from_weights) {
             return Err(Error::option("model", format!("is {model}, which does not learn from clicks")));
         }
         self.weights.check(has_features)

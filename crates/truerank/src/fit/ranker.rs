@@ -6,12 +6,16 @@ use crate::data::Dataset;
 use crate::progress::Progress;
 use crate::ranker::{ModelForm, Ranker, Training, TrainingLists, Validation};
 
-/// Checks without a better validation value after which training stops: of an MLP every 10 steps one, of L-BFGS one an iteration.
+/// Checks without a better validation value after which training stops: of an MLP and of trees every 10 steps one, of L-BFGS one an
+/// iteration.
 const PATIENCE: usize = 20;
+
+/// The same for trees, of which each does more than a step of a network.
+const PATIENCE_OF_TREES: usize = 8;
 
 /// The kinds that are tried where none is asked for, simple ones first.
 pub(super) fn usual() -> Vec<ModelForm> {
-    vec![ModelForm::LinearRaw, ModelForm::LINEAR, ModelForm::mlp()]
+    vec![ModelForm::LinearRaw, ModelForm::mlp(), ModelForm::Trees]
 }
 
 impl Fit {
@@ -30,7 +34,8 @@ impl Fit {
             ModelForm::Network(_) => training.seed(self.seed).standardise(self.standardise),
             _ => training,
         };
-        let patience = validation.filter(|_| form.kind().takes("patience")).map(|_| PATIENCE);
+        let patience = if *form == ModelForm::Trees { PATIENCE_OF_TREES } else { PATIENCE };
+        let patience = validation.filter(|_| form.kind().takes("patience")).map(|_| patience);
         let steps = steps.filter(|_| form.kind().takes("steps")).or(self.steps);
         let training = Training { steps, patience, ..training };
         training.fit_targets(documents, lists, validation, progress)

@@ -158,7 +158,7 @@ impl Field {
     }
 
     /// Numbers are parts of a whole.
-    pub(crate) fn is_share(mut self) -> Self {
+    pub(crate) fn share(mut self) -> Self {
         self.range = Some(Range::Share);
         self
     }

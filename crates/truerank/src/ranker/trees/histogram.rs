@@ -6,8 +6,6 @@ use super::sums::Sums;
 /// The sums of a block of features, by bin. A bin is a byte, so no index is out of bounds.
 pub(super) type BlockHistogram = [[Sums; 256]; BLOCK];
 
-const EMPTY: BlockHistogram = [[Sums::ZERO; 256]; BLOCK];
-
 /// The histograms of all blocks of a leaf.
 pub(super) type Histogram = Vec<BlockHistogram>;
 
@@ -34,12 +32,16 @@ impl Pool {
             return Some(histogram);
         }
         self.left = self.left.checked_sub(1)?;
-        Some(vec![EMPTY; self.blocks])
+        Some(self.make())
     }
 
     /// A histogram with anything in it, also where too many are in use.
     pub(super) fn take_any(&mut self) -> Histogram {
-        self.take().unwrap_or_else(|| vec![EMPTY; self.blocks])
+        self.take().unwrap_or_else(|| self.make())
+    }
+
+    fn make(&self) -> Histogram {
+        vec![[[Sums::ZERO; 256]; BLOCK]; self.blocks]
     }
 
     pub(super) fn give(&mut self, histogram: Histogram) {
@@ -49,7 +51,7 @@ impl Pool {
 
 /// Sums the derivatives of some rows by their bins.
 pub(super) fn fill(histogram: &mut BlockHistogram, bins: &[[u8; BLOCK]], rows: &[u32], derivatives: &[Sums]) {
-    *histogram = EMPTY;
+    histogram.iter_mut().for_each(|of_feature| of_feature.fill(Sums::ZERO));
     for (&row, &sums) in rows.iter().zip(derivatives) {
         let bins = bins[row as usize];
         for (of_feature, bin) in histogram.iter_mut().zip(bins) {

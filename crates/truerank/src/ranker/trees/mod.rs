@@ -40,7 +40,7 @@ use split::Rules;
 use sums::Units;
 
 /// Trees at most, where nothing is said.
-const TREES: usize = 300;
+const TREES: usize = 500;
 
 /// What leaves are multiplied by, where nothing is said.
 const LEARNING_RATE: f32 = 0.05;
@@ -57,7 +57,7 @@ impl Training {
         let targets = Targets::Lists(lists);
         targets.check(data)?;
         let active = targets.require_active()?;
-        let loss = self.loss.unwrap_or(TreeLoss::LambdaRank);
+        let loss = self.loss.unwrap_or(TreeLoss::Softmax);
         let ranges: Vec<Range<usize>> = match loss {
             // That nothing in a list is relevant tells a regression something.
             TreeLoss::Squared => (0..targets.count()).map(|list| targets.range_of(list)).collect(),

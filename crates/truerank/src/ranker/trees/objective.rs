@@ -207,8 +207,8 @@ mod tests {
 
     fn fill(loss: TreeLoss, scores: &[f32], relevance: &[f32]) -> (f64, Vec<Derivatives>) {
         let mut derivatives = vec![(f32::NAN, f32::NAN); scores.len()];
-        let lists = [0..scores.len()];
-        let objective = Objective { loss, lists: &lists, relevance, reliability: &[] };
+        let list = 0..scores.len();
+        let objective = Objective { loss, lists: std::slice::from_ref(&list), relevance, reliability: &[] };
         (objective.fill(scores, &mut derivatives), derivatives)
     }
 
