@@ -41,10 +41,12 @@ whose features all lie in one range. For features of your own, such as a score
 around 20 beside a price in thousands, add --standardise. linear-raw and svm-rank
 scale features on the way and end as a weight for each raw feature, for servers
 that know weights only; with one or two features, they are also the better choice.
+trees take features as they are: only the order of their values counts.
 
 Examples:
   truerank train data/ --relevance relevance.parquet -o ranker.safetensors
   truerank train data/ --relevance relevance.parquet --model linear -o linear.safetensors
+  truerank train data/ --relevance relevance.parquet --model trees --patience 8 -o trees.safetensors
   truerank train data/ --pairs counts/ --propensities p.json -o prs.safetensors
   truerank train data/ --model svm-rank --share 0.01 -o production.safetensors")]
 pub struct Train {

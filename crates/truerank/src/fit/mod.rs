@@ -68,7 +68,7 @@ options! {
         /// held-out training queries.
         model: ModelChoice = ModelChoice::Auto, value("KIND"), heading("Ranker");
         /// Training steps at most; how many are best is found out.
-        steps: Option<usize> = None, usual("1000, or 200 for linear"), heading("Ranker");
+        steps: Option<usize> = None, usual("1000, or 200 for linear-raw, 500 for trees"), heading("Ranker");
         /// Bring a network's features to one scale first.
         standardise: bool = true, alias("standardize"), heading("Ranker");
         /// Seed of everything that has chance in it.

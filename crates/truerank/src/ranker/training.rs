@@ -118,7 +118,7 @@ options! {
         /// For trees: share of the queries that each tree learns from, drawn anew for each.
         query_share: f64 = 1.0, value("SHARE"), share(), only_for(TREES);
         /// For trees: features, counted from 1, that may only raise or only lower scores, such as 3:up,7:down.
-        monotone: Option<Monotone> = None, value("FEATURE:up|down,…"), only_for(TREES);
+        monotone: Option<Monotone> = None, value("LIST"), only_for(TREES);
         /// The same seed gives the same ranker: it draws initial weights, batches and shares.
         seed: u64 = 1, value("N");
     }
