@@ -191,6 +191,13 @@ class TrainingOptions(TypedDict, total=False):
     tolerance: float | None
     share: float | None
     cost: float | None
+    loss: Literal["lambdarank", "softmax", "squared"] | None
+    leaves: int | None
+    min_leaf: int | None
+    bins: int | None
+    feature_share: float | None
+    query_share: float | None
+    monotone: str | None
     seed: int | None
 
 
