@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, convert, count, demo, doctor, evaluate, experiment, export, fit, generate, predict_clicks, propensity,
-    relevance, report, score, simulate, sql, train,
+    completions, convert, count, demo, doctor, evaluate, experiment, explain, export, fit, generate, predict_clicks,
+    propensity, relevance, report, score, simulate, sql, train,
 };
 
 /// Learns what people find relevant from what they clicked, for every kind of searcher.
@@ -36,6 +36,7 @@ The way from data to a ranker, each step reading what the one before wrote:
   truerank relevance  counts/ --propensities propensities.json -o relevance.parquet
   truerank train      data/ --relevance relevance.parquet -o ranker.safetensors
   truerank evaluate   data/test.txt --ranker ranker.safetensors
+  truerank explain    ranker.safetensors --data data/test.txt -o ranker.html
   truerank score      data/test.txt --ranker ranker.safetensors -o run.trec
   truerank export     ranker.safetensors --to onnx -o ranker.onnx
 
@@ -59,6 +60,7 @@ pub enum Command {
     Train(train::Train),
     Evaluate(evaluate::Evaluate),
     PredictClicks(predict_clicks::PredictClicks),
+    Explain(explain::Explain),
     Score(score::Score),
     Export(export::Export),
     Experiment(experiment::Experiment),

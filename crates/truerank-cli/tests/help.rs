@@ -4,7 +4,7 @@ mod common;
 
 use common::Sandbox;
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "demo",
     "doctor",
     "fit",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 18] = [
     "train",
     "evaluate",
     "predict-clicks",
+    "explain",
     "score",
     "export",
     "experiment",

@@ -89,6 +89,8 @@ fn fit_goes_all_the_way_and_keeps_everything() {
         "report.html",
         "figures/examination.svg",
         "tables/judged-by-clicks.csv",
+        "tables/feature-importance.csv",
+        "figures/feature-importance.svg",
     ] {
         assert!(!sandbox.read(&format!("out/{file}")).is_empty(), "{file}");
     }
@@ -132,6 +134,10 @@ fn fit_tries_all_forms_and_says_which_was_best() {
     let best = tried.iter().max_by(|a, b| value(a).total_cmp(&value(b))).unwrap();
     assert_eq!(best["model"], found["training"]["model"]);
     assert_eq!(best["steps"], found["training"]["record"]["steps"]);
+    let features = found["training"]["features"].as_u64().unwrap();
+    assert_eq!(found["training"]["importance"].as_array().unwrap().len() as u64, features);
+    let page = String::from_utf8(sandbox.read("out/report.html")).unwrap();
+    assert!(page.contains("What the ranker has learned") && page.contains("Partial dependence of scores on feature"));
 }
 
 /// A log with its own names, a time, a feature that orders documents as they are relevant, and a grade.

@@ -62,6 +62,27 @@ fn every_step_reads_what_the_one_before_wrote() {
     check_run(&String::from_utf8(sandbox.read("run.trec")).unwrap());
 }
 
+#[test]
+fn a_ranker_explains_itself() {
+    let sandbox = Sandbox::with_tiny_data();
+    sandbox.run("train data --model linear-raw --steps 20 -o ranker.safetensors");
+    let explain = "explain ranker.safetensors --data data/test.txt --top 2";
+    let text = sandbox.run(&format!("{explain} -o page.html"));
+    assert!(text.ends_with("wrote page.html\n") && text.contains("order changed"), "{text}");
+    assert!(sandbox.read("page.html").starts_with(b"<!doctype html>"));
+    let found = sandbox.json(&format!("{explain} --json"));
+    let keys = ["type", "version", "model", "features", "queries", "documents", "importance", "dependence", "record"];
+    has_keys(&found, &keys);
+    let keys = ["feature", "order_change", "half_width", "ndcg_loss", "gain", "splits", "weight"];
+    has_keys(&found["importance"][0], &keys);
+    has_keys(&found["dependence"][0], &["feature", "values", "scores"]);
+    let count = |name: &str| found[name].as_array().unwrap().len() as u64;
+    assert_eq!((count("importance"), count("dependence")), (found["features"].as_u64().unwrap(), 2));
+    let refused = sandbox.fail("explain ranker.safetensors --data data/test.txt --feature-count 9999");
+    assert!(refused.contains("ranker.safetensors with data/test.txt: the ranker was trained on"), "{refused}");
+    assert!(sandbox.fail(&format!("{explain} -o ranker.safetensors")).contains("name another output"));
+}
+
 /// Ranks count from 1 in each query, and scores fall.
 fn check_run(run: &str) {
     let lines: Vec<Vec<&str>> = run.lines().map(|line| line.split(' ').collect()).collect();

@@ -5,7 +5,7 @@ mod common;
 use common::Sandbox;
 
 /// Every step with small sizes; sessions enough for several pieces of work per thread.
-const STEPS: [&str; 11] = [
+const STEPS: [&str; 12] = [
     "generate --preset tiny -o data",
     "generate --preset tiny --format parquet -o parquet",
     "simulate data --sessions 20000 --swap 0.2 -o clicks.parquet",
@@ -17,6 +17,7 @@ const STEPS: [&str; 11] = [
     "train data --relevance weights/user-aware.parquet --model mlp:16,8 --steps 12 -o mlp.safetensors",
     "train data --relevance weights/user-aware.parquet --model mlp:16,8 --steps 12 --standardise -o scaled.safetensors",
     "score data/test.txt --ranker mlp.safetensors -o run.trec",
+    "explain mlp.safetensors --data data/test.txt -o page.html",
 ];
 
 /// Every way to estimate propensities; standard errors too, as resamples are drawn in parallel.

@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use truerank::data::Dataset;
 use truerank::evaluate::{Evaluator, Measure};
-use truerank::ranker::{Export, ExportFormat, LearnFrom, Model, Ranker, Training, Unmatched, Writes};
+use truerank::insight::Explain;
+use truerank::ranker::{Export, ExportFormat, LearnFrom, Ranker, Training, Unmatched, Writes};
 use truerank::relevance::{PairWeights, Relevance};
 
 use crate::arrays::{features_from_python, floats_from_python};
@@ -64,11 +65,7 @@ impl PyTrainedRanker {
     /// The form of the ranker: `linear`, `mlp:…`, or `weights` where it is a weight for each raw feature.
     #[getter]
     fn form(&self) -> String {
-        match &self.inner.model {
-            Model::Network(network) => network.architecture().to_string(),
-            Model::Weights { .. } => "weights".to_string(),
-            Model::Trees(_) => "trees".to_string(),
-        }
+        self.inner.form()
     }
 
     /// How it was trained.
@@ -87,6 +84,34 @@ impl PyTrainedRanker {
     #[getter]
     fn coefficients<'py>(&self, py: Python<'py>) -> Option<(Bound<'py, PyArray1<f32>>, f32)> {
         self.inner.coefficients().map(|(weights, bias)| (PyArray1::from_vec(py, weights), bias))
+    }
+
+    /// How much each feature matters: a dict per feature, counted from 1, in their order.
+    #[pyo3(signature = (data, *, seed=None, progress=None))]
+    fn importance<'py>(
+        &self,
+        data: &Bound<'py, PyDataset>,
+        seed: Option<u64>,
+        progress: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, data) = (data.py(), &data.get().inner);
+        let explain = with(Explain::new(), seed, Explain::seed);
+        let found = run(py, progress, |progress| explain.importance(&self.inner, data, progress))?;
+        json_to_python(py, &found)
+    }
+
+    /// Values of a feature, counted from 1, and the mean score of documents if all had that value.
+    #[pyo3(signature = (data, feature, *, seed=None))]
+    fn partial_dependence<'py>(
+        &self,
+        data: &Bound<'py, PyDataset>,
+        feature: usize,
+        seed: Option<u64>,
+    ) -> PyResult<(Bound<'py, PyArray1<f32>>, Bound<'py, PyArray1<f64>>)> {
+        let (py, data) = (data.py(), &data.get().inner);
+        let explain = with(Explain::new(), seed, Explain::seed);
+        let found = run_quiet(py, || explain.partial_dependence(&self.inner, data, feature))?;
+        Ok((PyArray1::from_vec(py, found.values), PyArray1::from_vec(py, found.scores)))
     }
 
     /// Writes the ranker as safetensors, as `truerank train` does.

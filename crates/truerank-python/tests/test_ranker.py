@@ -84,6 +84,37 @@ def test_the_same_bytes_from_click_pairs(cli, data, clicks, tmp_path):
         assert ranker.record_["notes"] == [["source", f"click pairs by {ratio}"]]
 
 
+def test_what_was_learned_is_what_the_command_line_says(cli, data, tmp_path):
+    data.write(tmp_path / "data")
+    cli("train data --model linear-raw --steps 9 -o r.safetensors")
+    said = json.loads(cli("explain r.safetensors --data data/test.txt --seed 3 --json"))
+    ranker = truerank.Ranker.load(tmp_path / "r.safetensors")
+    assert ranker.importance(data.test, seed=3) == said["importance"]
+    for first in said["dependence"]:
+        values, scores = ranker.partial_dependence(data.test, first["feature"], seed=3)
+        np.testing.assert_allclose(values, np.float32(first["values"]))
+        np.testing.assert_array_equal(scores, first["scores"])
+        # A line, as far as single precision tells.
+        np.testing.assert_allclose(np.diff(scores), ranker.coef_[first["feature"] - 1] * np.diff(values), atol=1e-5)
+
+
+def test_features_have_the_names_of_a_frame():
+    pandas = pytest.importorskip("pandas")
+    random = np.random.default_rng(1)
+    frame = pandas.DataFrame(random.random((200, 2)), columns=["price", "age"])
+    query = np.repeat(np.arange(20), 10)
+    ranker = truerank.Ranker("linear-raw").fit(frame, 2 * frame["age"], query=query)
+    documents = truerank.Dataset.from_arrays(frame, query=query)
+    price, age = ranker.importance(documents)
+    assert (price["feature"], age["feature"]) == ("price", "age")
+    assert age["order_change"] > price["order_change"] and age["ndcg_loss"] is None
+    by_name, by_number = (ranker.partial_dependence(documents, feature) for feature in ["age", 2])
+    np.testing.assert_array_equal(by_name, by_number)
+    for feature in ["size", 3]:
+        with pytest.raises(ValueError, match="feature is .*, but should be"):
+            ranker.partial_dependence(documents, feature)
+
+
 def test_what_was_learned_from_is_said(data, relevance):
     source = lambda y: truerank.Ranker("linear").fit(data, y).record_["notes"]
     assert source(None) == [["source", "human grades"]]

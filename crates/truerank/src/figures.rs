@@ -43,3 +43,16 @@ pub(crate) fn weights_table(name: &str, estimator: &str, weights: &Diagnostics) 
         notes: vec!["Effective sample sizes of queries, (Σw)²/Σw² over their clicks.".into()],
     }
 }
+
+/// How a value went over the steps of training.
+pub(crate) fn learning_figure(name: &str, caption: &str, axis: &str, points: Vec<Point>) -> Figure {
+    Figure {
+        name: name.into(),
+        caption: caption.into(),
+        chart: Chart::Lines(Lines {
+            x: Axis::new("step", Format::Count),
+            y: Axis::new(axis, Format::Number),
+            series: vec![Series { name: axis.into(), points, style: Style::Strong }],
+        }),
+    }
+}

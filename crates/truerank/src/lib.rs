@@ -39,6 +39,7 @@
 //! # Ok::<(), truerank::Error>(())
 //! ```
 //!
+//! [`insight`] says what a ranker has learned.
 //! [`doctor`] says whether a log is fit to learn from; [`fit`] goes all the way from a log to a ranker.
 //! [`experiment`] puts the stages together as in the paper "Addressing Personalized Bias for Unbiased Learning to Rank".
 //! [`sql`] says how to count in a warehouse; with the feature `spark`, module `spark` counts on a cluster.
@@ -55,6 +56,7 @@ mod figures;
 pub mod files;
 pub mod fit;
 pub mod ids;
+pub mod insight;
 pub mod log;
 mod math;
 pub mod memory;

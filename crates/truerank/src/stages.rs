@@ -11,6 +11,7 @@ use crate::examination::{METHODS, Method};
 use crate::experiment::{Asked, Demo};
 use crate::files::RoomOptions;
 use crate::fit::Fit;
+use crate::insight::Explain;
 use crate::log;
 use crate::options::{Field, Options};
 use crate::ranker::{Export, Production, Training};
@@ -54,6 +55,7 @@ pub fn stages() -> Vec<Stage> {
         stage::<MeasureOptions>("Measure", "Judging a ranker by grades"),
         stage::<ClickJudge>("Clicks", "Judging a ranker by clicks"),
         stage::<Resampling>("Resampling", "Predicting clicks"),
+        stage::<Explain>("Explain", "Explaining a ranker"),
         stage::<Doctor>("Doctor", "Examining a log"),
         stage::<Fit>("Fit", "From a log to a ranker"),
         stage::<Asked>("Experiment", "Experiments"),

@@ -35,6 +35,7 @@ const ROOMS: &[&str] = &[
     "evaluate",
     "report",
     "figures",
+    "insight",
     "doctor",
     "fit",
     "experiment",

@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod evaluate;
 mod evaluate_clicks;
 pub mod experiment;
+pub mod explain;
 pub mod export;
 mod features;
 pub mod fit;
@@ -54,6 +55,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         Command::Train(command) => command.run(&progress),
         Command::Evaluate(command) => command.run(&progress),
         Command::PredictClicks(command) => command.run(&progress),
+        Command::Explain(command) => command.run(&progress),
         Command::Score(command) => command.run(&progress),
         Command::Export(command) => command.run(&progress),
         Command::Experiment(command) => command.run(&progress),

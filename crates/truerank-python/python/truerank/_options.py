@@ -234,6 +234,13 @@ class ResamplingOptions(TypedDict, total=False):
     seed: int | None
 
 
+class ExplainOptions(TypedDict, total=False):
+    """Explaining a ranker."""
+
+    top: int | None
+    seed: int | None
+
+
 class DoctorOptions(TypedDict, total=False):
     """Examining a log."""
 

@@ -10,7 +10,7 @@ from ._params import Params, takes
 from ._truerank import Dataset, Splits, TrainedRanker, evaluate, train_ranker
 
 if TYPE_CHECKING:
-    from numpy import float32
+    from numpy import float32, float64
     from numpy.typing import ArrayLike, NDArray
 
     from typing_extensions import Unpack
@@ -132,6 +132,44 @@ class Ranker(_Base):
     def evaluate(self, data: Dataset, **options: Any) -> Evaluation:
         """Evaluates the ranker on a data set: ``truerank.evaluate(data, self, …)``."""
         return evaluate(data, self, **{"max_grade": self.max_grade, **options})
+
+    def importance(self, data: Dataset, *, seed: int | None = None) -> list[dict[str, Any]]:
+        """How much each feature matters: a dict per feature, in their order, as ``truerank explain --json`` has them.
+
+        ``order_change`` is the share of pairs of documents that change their order when the feature's values are exchanged at
+        random between the documents of a query, ``half_width`` that of its 95 % interval, and ``ndcg_loss`` how much nDCG@10 is
+        lower then, where documents have grades. Trees have ``gain`` (a share) and ``splits``, linear rankers ``weight``.
+        Features are numbers, counted from 1, or the names of the frame that was fitted on.
+
+        Examples
+        --------
+        >>> data = truerank.generate("tiny")
+        >>> ranker = truerank.Ranker(model="linear-raw").fit(data)
+        >>> found = ranker.importance(data.test)
+        >>> first = max(found, key=lambda feature: feature["order_change"])
+        >>> values, scores = ranker.partial_dependence(data.test, first["feature"])
+        >>> len(values) == len(scores)
+        True
+        """
+        found = _trained(self).importance(data, seed=seed)
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            found = [{**feature, "feature": name} for feature, name in zip(found, names)]
+        return found
+
+    def partial_dependence(
+        self, data: Dataset, feature: int | str, *, seed: int | None = None
+    ) -> tuple[NDArray[float32], NDArray[float64]]:
+        """Values of a feature, and the mean score of documents if all of them had that value.
+
+        Values are up to 20 quantiles of the feature. ``feature`` is its number, counted from 1, or its name in the frame that was fitted on.
+        """
+        if isinstance(feature, str):
+            names = list(getattr(self, "feature_names_in_", []))
+            if feature not in names:
+                raise ValueError(f"feature is {feature!r}, but should be a number from 1 or a name that was fitted on")
+            feature = names.index(feature) + 1
+        return _trained(self).partial_dependence(data, feature, seed=seed)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Writes the ranker as safetensors: the same file as ``truerank train`` writes."""

@@ -7,6 +7,7 @@ use super::{ChosenRanker, Fit, FitData, MeanDifference, TriedForm};
 use crate::Result;
 use crate::data::{Dataset, Join};
 use crate::evaluate::{ClickMeasure, Counterfactual, Evaluator, Measure};
+use crate::insight::Explain;
 use crate::progress::{Progress, Quiet};
 use crate::random::fraction;
 use crate::ranker::{ModelForm, Ranker, TrainingLists, Validation};
@@ -125,7 +126,8 @@ impl Fit {
         let steps = (!trials[chosen].course.is_empty()).then_some(tried[chosen].steps);
         let ranker = self.fit_ranker(&tried[chosen].form, documents, &lists, None, steps, progress)?;
         let (form, course) = (tried[chosen].form.clone(), trials.swap_remove(chosen).course);
-        Ok(ChosenRanker { form, ranker, unmatched, validated_by, tried, course })
+        let explanation = Explain::new().seed(self.seed).explain(&ranker, documents, progress)?;
+        Ok(ChosenRanker { form, ranker, unmatched, validated_by, tried, course, explanation })
     }
 
     /// The forms to try, simple ones first. A layer norm over a single feature leaves nothing.

@@ -10,6 +10,7 @@ use crate::doctor::Diagnosis;
 use crate::evaluate::{
     ClickEvaluation, ClickLikelihood, ClickMeasure, ClickPrediction, JudgedLog, Measure, PairedDifference,
 };
+use crate::insight::Explanation;
 use crate::propensity::Propensities;
 use crate::ranker::{ModelForm, Ranker, Unmatched};
 use crate::relevance::{Diagnostics, Relevance};
@@ -67,6 +68,8 @@ pub struct ChosenRanker {
     pub tried: Vec<TriedForm>,
     /// The value of the chosen form after so many steps, on queries that it did not learn from; empty where nothing chose.
     pub course: Vec<(usize, f64)>,
+    /// What it has learned: how much features matter, and how scores depend on them.
+    pub explanation: Explanation,
 }
 
 /// A form of ranker that was tried, where it was at its best.
@@ -188,6 +191,7 @@ fn training_json(training: &ChosenRanker) -> Value {
             "model": tried.form.to_string(), "steps": tried.steps, "value": tried.value,
             "above_chosen": tried.above_chosen.map(|above| json!({ "mean": above.mean, "standard_error": above.standard_error })),
         })).collect::<Vec<_>>(),
+        "importance": training.explanation.importance,
     })
 }
 

@@ -3,7 +3,7 @@
 use super::{ChosenRanker, FitOutcome, GradedPages, GradedResult, Judged, SplitBy, TriedForm};
 use crate::doctor::sentence;
 use crate::evaluate::{Bounds, ClickEvaluation, ClickLikelihood, ClickMeasure, PairedDifference};
-use crate::figures::{examination_figure, population_curve, weights_table};
+use crate::figures::{examination_figure, learning_figure, population_curve, weights_table};
 use crate::report::{
     Answer, Axis, Block, Cell, Chart, Column, Figure, Format, Lines, Point, Report, Row, Section, Series, Style, Table,
     Verdict,
@@ -525,29 +525,21 @@ fn training(training: &ChosenRanker) -> Section {
         );
         answers.push(Answer { verdict: None, text });
     }
-    let figure = |name: &str, caption: &str, axis: &str, points: Vec<Point>| Figure {
-        name: name.into(),
-        caption: caption.into(),
-        chart: Chart::Lines(Lines {
-            x: Axis::new("step", Format::Count),
-            y: Axis::new(axis, Format::Number),
-            series: vec![Series { name: axis.into(), points, style: Style::Strong }],
-        }),
-    };
     let checks = training.ranker.record.checks.iter();
     let losses = checks.map(|check| Point::new(check.step as f64, check.loss)).collect();
-    let mut figures = vec![figure("training-loss", "Loss over training.", "loss", losses)];
+    let mut figures = vec![learning_figure("training-loss", "Loss over training.", "loss", losses)];
     let values = training.course.iter().map(|&(step, value)| Point::new(step as f64, value)).collect();
     if !training.course.is_empty() {
         let caption = "What the chosen form is worth on queries it did not learn from; larger is better.";
-        figures.push(figure("training-validation", caption, "value", values));
+        figures.push(learning_figure("training-validation", caption, "value", values));
     }
     let table = (!training.course.is_empty()).then(|| Block::Table(tried_table(training)));
+    let learned = Block::Fold("What the ranker has learned".into(), training.explanation.blocks());
     Section {
         id: "training".into(),
         title: "How did training go?".into(),
         answers,
-        blocks: table.into_iter().chain([Block::Gallery(figures)]).collect(),
+        blocks: table.into_iter().chain([Block::Gallery(figures), learned]).collect(),
         ..Section::default()
     }
 }

@@ -122,6 +122,15 @@ impl Ranker {
         }
     }
 
+    /// Its form: `linear`, `mlp:…`, `trees`, or `weights` where it is a weight for each raw feature.
+    pub fn form(&self) -> String {
+        match &self.model {
+            Model::Network(network) => network.architecture().to_string(),
+            Model::Weights { .. } => "weights".to_string(),
+            Model::Trees(_) => "trees".to_string(),
+        }
+    }
+
     /// How features are brought to one scale before they are scored, where they are; plain weights have it in them.
     pub fn scaling(&self) -> Option<&Scaling> {
         match &self.model {
