@@ -96,8 +96,8 @@ fn the_partial_dependence_of_a_linear_ranker_is_its_line() {
 #[test]
 fn the_partial_dependence_of_a_tree_is_the_mean_of_its_leaves() {
     let found = Explain::new().partial_dependence(&trees(), &data(), 4).unwrap();
-    let (low, high): (Vec<(f32, f64)>, Vec<(f32, f64)>) =
-        found.values.into_iter().zip(found.scores).partition(|&(value, _)| value < 0.5);
+    let points: Vec<(f32, f64)> = found.values.into_iter().zip(found.scores).collect();
+    let (low, high): (Vec<_>, Vec<_>) = points.into_iter().partition(|&(value, _)| value < 0.5);
     assert!(low.iter().all(|&(_, score)| score == 0.0) && !low.is_empty());
     // Half of the documents have x₁ < .5.
     assert!(high.iter().all(|&(_, score)| score == high[0].1 && (score - 2.0).abs() < 0.2), "{high:?}");
