@@ -61,7 +61,7 @@ impl PyTrainedRanker {
         self.inner.feature_count()
     }
 
-    /// The form of the ranker: `linear`, `mlp:…`, or `weights` where it is a weight for each raw feature.
+    /// The form of the ranker: `linear`, `mlp:…`, `trees`, or `weights` where it is a weight for each raw feature.
     #[getter]
     fn form(&self) -> String {
         match &self.inner.model {
@@ -100,7 +100,8 @@ impl PyTrainedRanker {
         run_quiet(py, || Ranker::load(&path)).map(PyTrainedRanker::from)
     }
 
-    /// Writes the ranker for another program: `onnx`, or `elasticsearch` (model/linear, also for OpenSearch).
+    /// Writes the ranker for another program: `onnx`, `elasticsearch` (also for OpenSearch; of trees and plain weights), and of trees
+    /// the models of `lightgbm` and `xgboost`.
     #[pyo3(signature = (path, to, *, name=None, feature_names=None))]
     fn export(
         &self,
