@@ -17,9 +17,9 @@ from pathlib import Path
 from environments import environment
 
 ROOT = Path(__file__).resolve().parent.parent
-SUBJECTS = ["reading", "simulating", "weights", "counting", "text", "em", "mlp", "training", "pipeline", "clax", "python"]
-SUBJECTS += ["large", "scaling"]
-MODULES = ["numpy", "pandas", "sklearn", "pyarrow", "duckdb", "polars", "torch"]
+SUBJECTS = ["reading", "simulating", "weights", "counting", "text", "em", "mlp", "training", "scoring", "pipeline", "clax"]
+SUBJECTS += ["python", "large", "scaling"]
+MODULES = ["numpy", "pandas", "sklearn", "pyarrow", "duckdb", "polars", "torch", "lightgbm", "onnxruntime", "safetensors"]
 
 
 def parse_arguments():

@@ -21,6 +21,9 @@ use crate::options::{options_of, with};
 use crate::relevance::{PyPairWeights, PyRelevance};
 use crate::run::{run, run_quiet};
 
+/// Values of a feature, and a score for each.
+type Curve<'py> = (Bound<'py, PyArray1<f32>>, Bound<'py, PyArray1<f64>>);
+
 /// A trained ranker without scikit-learn's interface: what `Ranker.trained_` is.
 #[pyclass(name = "TrainedRanker", module = "truerank", frozen)]
 pub struct PyTrainedRanker {
@@ -62,7 +65,7 @@ impl PyTrainedRanker {
         self.inner.feature_count()
     }
 
-    /// The form of the ranker: `linear`, `mlp:…`, or `weights` where it is a weight for each raw feature.
+    /// The form of the ranker: `linear`, `mlp:…`, `trees`, or `weights` where it is a weight for each raw feature.
     #[getter]
     fn form(&self) -> String {
         self.inner.form()
@@ -107,7 +110,7 @@ impl PyTrainedRanker {
         data: &Bound<'py, PyDataset>,
         feature: usize,
         seed: Option<u64>,
-    ) -> PyResult<(Bound<'py, PyArray1<f32>>, Bound<'py, PyArray1<f64>>)> {
+    ) -> PyResult<Curve<'py>> {
         let (py, data) = (data.py(), &data.get().inner);
         let explain = with(Explain::new(), seed, Explain::seed);
         let found = run_quiet(py, || explain.partial_dependence(&self.inner, data, feature))?;
@@ -125,7 +128,8 @@ impl PyTrainedRanker {
         run_quiet(py, || Ranker::load(&path)).map(PyTrainedRanker::from)
     }
 
-    /// Writes the ranker for another program: `onnx`, or `elasticsearch` (model/linear, also for OpenSearch).
+    /// Writes the ranker for another program: `onnx`, `elasticsearch` (also for OpenSearch; of trees and plain weights), and of trees
+    /// the models of `lightgbm` and `xgboost`.
     #[pyo3(signature = (path, to, *, name=None, feature_names=None))]
     fn export(
         &self,

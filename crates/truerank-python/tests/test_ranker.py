@@ -231,8 +231,56 @@ def test_exports(cli, data, tmp_path):
         cli(f"export ranker.st --to {to} -o {name}")
     assert (tmp_path / "ranker.onnx").read_bytes() == (tmp_path / "cli.onnx").read_bytes()
     assert (tmp_path / "model.json").read_bytes() == (tmp_path / "cli.json").read_bytes()
-    with pytest.raises(ValueError, match="to is 'pmml', but should be onnx or elasticsearch"):
+    with pytest.raises(ValueError, match="to is 'pmml', but should be onnx, elasticsearch, lightgbm or xgboost"):
         ranker.export(tmp_path / "x", to="pmml")
+    with pytest.raises(ValueError, match="models of LightGBM are trees, but this ranker has none"):
+        ranker.export(tmp_path / "x", to="lightgbm")
+
+
+def forest():
+    """The bytes of a ranker on two features: f1 < .5 ? 1 : 2, missing to the left, plus .25."""
+    tensors = {
+        "trees.ends": ("U32", [1, 1]), "splits.feature": ("U32", [0]), "splits.threshold": ("F32", [0.5]),
+        "splits.missing_left": ("BOOL", [1]), "splits.gain": ("F32", [1]), "splits.left": ("I32", [-1]),
+        "splits.right": ("I32", [-2]), "leaves.value": ("F32", [1, 2, 0.25]), "leaves.rows": ("U32", [5, 5, 10]),
+    }  # fmt: skip
+    kinds = {"U32": "<u4", "I32": "<i4", "F32": "<f4", "BOOL": "u1"}
+    record = {"loss": "", "method": "", "seed": 1, "steps": 2, "best_step": 2, "validation": None}
+    record |= {"lists": 1, "skipped_lists": 0, "checks": [], "notes": []}
+    about = {"type": "truerank/ranker", "version": 3, "model": "trees", "features": 2, "record": record}
+    header, data = {"__metadata__": {"truerank": json.dumps(about)}}, b""
+    for name, (kind, values) in tensors.items():
+        part = np.array(values, kinds[kind]).tobytes()
+        header[name] = {"dtype": kind, "shape": [len(values)], "data_offsets": [len(data), len(data) + len(part)]}
+        data += part
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
+def test_trees_leave_as_models(cli, tmp_path):
+    import lightgbm
+
+    (tmp_path / "cli").mkdir()
+    (tmp_path / "ranker.st").write_bytes(forest())
+    ranker = truerank.Ranker.load(tmp_path / "ranker.st")
+    rows = np.array([[0, 0], [0.5, 0], [2, 7]], np.float32)
+    assert ranker.trained_.form == "trees" and ranker.predict(rows).tolist() == [1.25, 2.25, 2.25]
+    assert truerank.TrainedRanker.from_bytes(ranker.trained_.to_bytes()) == ranker.trained_
+    for to, name in [("onnx", "m.onnx"), ("lightgbm", "m.txt"), ("xgboost", "m.json"), ("elasticsearch", "clicks.json")]:
+        ranker.export(tmp_path / name, to=to)
+        cli(f"export ranker.st --to {to} -o cli/{name}")
+        assert (tmp_path / name).read_bytes() == (tmp_path / "cli" / name).read_bytes()
+    model = lightgbm.Booster(model_file=tmp_path / "m.txt")
+    assert model.feature_name() == ["f1", "f2"]
+    assert np.array_equal(model.predict(rows), ranker.predict(rows)) and model.predict([[np.nan, 0]]) == [1.25]
+    body = json.loads((tmp_path / "clicks.json").read_text())["model"]
+    assert (body["name"], body["model"]["type"]) == ("clicks", "model/xgboost+json")
+    ranker.export(tmp_path / "named.txt", to="lightgbm", feature_names=["a", "b"])
+    assert lightgbm.Booster(model_file=tmp_path / "named.txt").feature_name() == ["a", "b"]
+    with pytest.raises(ValueError, match="feature_names for LightGBM should be without spaces .*, but one is 'a b'"):
+        ranker.export(tmp_path / "x", to="lightgbm", feature_names=["a b", "b"])
+    with pytest.raises(AttributeError, match="scores of trees are not linear"):
+        ranker.coef_
 
 
 def test_coefficients_are_the_scores(data):

@@ -9,7 +9,7 @@ use truerank::data::{Generator, Preset, ReadOptions as DataOptions, Splits, read
 use truerank::log::{ReadOptions, write_log};
 use truerank::progress::Silent;
 use truerank::propensity::Propensities;
-use truerank::ranker::{Ranker, Training, TrainingLists};
+use truerank::ranker::{Child, Forest, Leaf, Model, Ranker, Split, Training, TrainingLists, TrainingRecord, Tree};
 use truerank::relevance::{Estimator, Relevance, estimate};
 use truerank::simulate::{ShownLists, Simulation};
 
@@ -49,8 +49,9 @@ fn artefacts(folder: &Path) -> truerank::Result<Vec<(PathBuf, Read)>> {
     estimate(&counts, &propensities, Estimator::UserAware)?.write(&place("relevance.parquet"))?;
     let lists = TrainingLists::from_grades(&train, 4, None)?;
     Training::linear().steps(3).fit_targets(&train, &lists, None, &Silent)?.save(&place("ranker.safetensors"))?;
+    trees(train.feature_count())?.save(&place("trees.safetensors"))?;
     let data: Read = |path| read_dataset(path, &DataOptions::new()).map(of_debug);
-    let all: [(&str, Read); 12] = [
+    let all: [(&str, Read); 13] = [
         ("data.parquet", data),
         ("log.parquet", read_log),
         ("log.csv.zst", read_log),
@@ -63,8 +64,20 @@ fn artefacts(folder: &Path) -> truerank::Result<Vec<(PathBuf, Read)>> {
         ("propensities.json", |path| Propensities::read(path).map(of_debug)),
         ("relevance.parquet", |path| Relevance::read(path).map(of_debug)),
         ("ranker.safetensors", |path| Ranker::load(path).map(of_debug)),
+        ("trees.safetensors", |path| Ranker::load(path).map(of_debug)),
     ];
     Ok(all.map(|(name, read)| (place(name), read)).to_vec())
+}
+
+/// Trees of two leaves.
+fn trees(features: usize) -> truerank::Result<Ranker> {
+    let tree = |number: u32| {
+        let (left, right) = (Child::Leaf(0), Child::Leaf(1));
+        let split = Split { feature: number, threshold: 0.5, missing_left: number % 2 == 0, gain: 1.0, left, right };
+        Tree { splits: vec![split], leaves: [0.25, -1.0].map(|value| Leaf { value, rows: 7 }).to_vec() }
+    };
+    let forest = Forest::new(features, (0..9).map(tree).collect())?;
+    Ok(Ranker { model: Model::Trees(forest), record: TrainingRecord::default() })
 }
 
 /// How many of some flipped bits are not noticed, and how many change what is read and are not noticed.

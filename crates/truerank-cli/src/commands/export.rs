@@ -14,7 +14,7 @@ use crate::options::Typed;
 use crate::output::{Table, print, thousands};
 use crate::progress::Shown;
 
-/// Write a ranker for another server, or relevance weights as labels for another trainer
+/// Write a ranker for another program, or relevance weights as labels for another trainer
 #[derive(clap::Args)]
 #[command(after_help = after_help())]
 pub struct Export {
@@ -32,7 +32,8 @@ pub struct Export {
     #[command(flatten)]
     options: Typed<ranker::Export>,
 
-    /// For elasticsearch: file with the name of each feature on a line [default: f1, f2, …]
+    /// For elasticsearch, and for rankers as models of lightgbm and xgboost: file with the name of each feature on a line
+    /// [default: f1, f2, …; none in xgboost's models]
     #[arg(long, value_name = "FILE")]
     feature_names: Option<PathBuf>,
 
@@ -59,24 +60,31 @@ on the same scale, where there are grades.
 
 Examples:
   truerank export ranker.safetensors --to onnx -o ranker.onnx
-  truerank export linear.safetensors --to elasticsearch --feature-names names.txt -o model.json
+  truerank export trees.safetensors --to lightgbm -o model.txt
+  truerank export trees.safetensors --to elasticsearch --feature-names names.txt -o model.json
   truerank export relevance.parquet --to lightgbm --data data/ -o labels/
   truerank export relevance.parquet --to csv -o labels.csv";
 
 fn formats() -> PossibleValuesParser {
-    let value = |format: &'static ExportFormat| PossibleValue::new(format.name).aliases(format.aliases.iter().copied());
     const ALL: &[ExportFormat] = &ExportFormat::ALL;
-    PossibleValuesParser::new(ALL.iter().map(value))
+    let mut names: Vec<&str> = Vec::new();
+    for format in ALL {
+        if !names.contains(&format.name) {
+            names.push(format.name);
+        }
+    }
+    let aliases = |name| ALL.iter().filter(move |format| format.name == name).flat_map(|format| format.aliases);
+    PossibleValuesParser::new(names.into_iter().map(|name| PossibleValue::new(name).aliases(aliases(name).copied())))
 }
 
 impl Export {
     pub fn run(self, progress: &Shown) -> Result<()> {
-        let (format, writes) = ExportFormat::named(&self.to, Some)?;
+        let (format, writes) = ExportFormat::for_file(&self.to, &self.input)?;
         let mut options = self.options.0.clone().max_grade(self.reading.max_grade);
         options.feature_names = self.feature_names.as_deref().map(read_names).transpose()?;
         options.check(format)?;
         if self.data.is_some() && !matches!(writes, Writes::Labels(_)) {
-            bail!("--data is for --to lightgbm and xgboost; leave it out");
+            bail!("--data is for labels, which --to lightgbm and xgboost make of relevance; leave it out");
         }
         match writes {
             Writes::Ranker(write) => self.write_ranker(write, &options),

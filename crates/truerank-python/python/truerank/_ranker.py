@@ -190,7 +190,20 @@ class Ranker(_Base):
         name: str | None = None,
         feature_names: list[str] | None = None,
     ) -> None:
-        """Writes the ranker for another program: ``onnx``, or ``elasticsearch`` for linear-raw and svm-rank."""
+        """Writes the ranker for another program.
+
+        Parameters
+        ----------
+        path : path
+            The file to write.
+        to : str
+            ``onnx``; ``elasticsearch``, also for OpenSearch, for trees, linear-raw and svm-rank; for trees also ``lightgbm`` and
+            ``xgboost``, models that ``lightgbm.Booster`` and ``xgboost.Booster`` load.
+        name : str
+            For ``elasticsearch``: the name of the model (by default: that of the file).
+        feature_names : list of str
+            For all but ``onnx``: the names of the features (by default: those of the frame it was fitted on, else f1, f2, …).
+        """
         if to != "onnx" and feature_names is None and hasattr(self, "feature_names_in_"):
             feature_names = list(self.feature_names_in_)
         _trained(self).export(path, to, name=name, feature_names=feature_names)

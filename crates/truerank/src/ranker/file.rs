@@ -2,7 +2,7 @@
 //!
 //! Tensors are named as PyTorch would name them: `layers.0.norm.weight`, `layers.0.norm.bias`, `layers.0.linear.weight`
 //! (outputs × inputs) and `layers.0.linear.bias`; where features are scaled first, `scaling.mean` and `scaling.scale`, in
-//! version 2. A ranker of plain weights has `weight` and `bias`. The metadata has one
+//! version 2. A ranker of plain weights has `weight` and `bias`. Trees, in version 3, are in `trees/file.rs`. The metadata has one
 //! key, `truerank`, whose value is JSON: the order of several keys would change from run to run.
 
 use std::collections::HashMap;
@@ -11,7 +11,7 @@ use std::path::Path;
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 
-use super::{Model, Ranker, TrainingRecord};
+use super::{Forest, Model, Ranker, TrainingRecord, trees};
 use crate::files::{Limit, check_seal, read_bytes, seal, with_blank_seal, write_file};
 use crate::network::{Architecture, Network, Scaling};
 use crate::{Error, Result};
@@ -21,9 +21,12 @@ const TYPE: &str = "truerank/ranker";
 const VERSION: u64 = 1;
 /// Of files with scaling, which readers of the first version do not know.
 const VERSION_SCALED: u64 = 2;
+/// Of trees, which readers of the first two versions do not know.
+const VERSION_TREES: u64 = 3;
 /// The key of the metadata, in safetensors and in ONNX.
 pub(super) const METADATA_KEY: &str = "truerank";
 const PLAIN: &str = "weights";
+const TREES: &str = "trees";
 
 #[derive(Serialize, Deserialize)]
 struct Metadata {
@@ -60,14 +63,18 @@ impl Ranker {
     }
 
     fn encode(&self) -> Result<Vec<u8>, String> {
-        let (names, values) = match &self.model {
-            Model::Network(network) => network_values(network),
-            Model::Weights { weights, bias } => {
-                (plain_tensors(weights.len()), weights.iter().chain([bias]).copied().collect())
+        let metadata = with_blank_seal(&self.metadata().map_err(|e| e.to_string())?);
+        let mut bytes = match &self.model {
+            Model::Network(network) => {
+                let (names, values) = network_values(network);
+                serialize(&names, &values, metadata)
             }
-            Model::Trees(_) => return Err("trees have no file yet".to_string()),
-        };
-        let mut bytes = serialize(&names, &values, with_blank_seal(&self.metadata().map_err(|e| e.to_string())?))?;
+            Model::Weights { weights, bias } => {
+                let values: Vec<f32> = weights.iter().chain([bias]).copied().collect();
+                serialize(&plain_tensors(weights.len()), &values, metadata)
+            }
+            Model::Trees(forest) => serialize_trees(forest, metadata),
+        }?;
         seal(&mut bytes);
         Ok(bytes)
     }
@@ -77,11 +84,16 @@ impl Ranker {
         let model = match &self.model {
             Model::Network(network) => network.architecture().to_string(),
             Model::Weights { .. } => PLAIN.to_string(),
-            Model::Trees(_) => "trees".to_string(),
+            Model::Trees(_) => TREES.to_string(),
+        };
+        let version = match &self.model {
+            Model::Trees(_) => VERSION_TREES,
+            _ if self.scaling().is_some() => VERSION_SCALED,
+            _ => VERSION,
         };
         let metadata = Metadata {
             r#type: TYPE.to_string(),
-            version: if self.scaling().is_some() { VERSION_SCALED } else { VERSION },
+            version,
             model,
             features: self.feature_count(),
             record: self.record.clone(),
@@ -99,13 +111,20 @@ impl Ranker {
         let text =
             text.ok_or_else(|| format!("has no `{METADATA_KEY}` metadata, so it is not a ranker of truerank"))?;
         let metadata = read_metadata(text)?;
-        let (features, scaled) = (metadata.features, metadata.version == VERSION_SCALED);
-        let model = match metadata.model.as_str() {
-            PLAIN if scaled => {
-                return Err(format!("plain weights should be of version {VERSION}: they are not scaled"));
+        let features = metadata.features;
+        let model = match (metadata.model.as_str(), metadata.version) {
+            (TREES, VERSION_TREES) => Model::Trees(trees::file::read(&tensors, features)?),
+            (TREES, version) => {
+                return Err(format!("trees should be of version {VERSION_TREES}, but are of version {version}"));
             }
-            PLAIN => read_plain(&tensors, features)?,
-            architecture => Model::Network(read_network(&tensors, architecture, features, scaled)?),
+            (model, VERSION_TREES) => {
+                return Err(format!("version {VERSION_TREES} should be of trees, but the model is {model}"));
+            }
+            (PLAIN, VERSION) => read_plain(&tensors, features)?,
+            (PLAIN, _) => return Err(format!("plain weights should be of version {VERSION}: they are not scaled")),
+            (architecture, version) => {
+                Model::Network(read_network(&tensors, architecture, features, version == VERSION_SCALED)?)
+            }
         };
         Ok(Ranker { model, record: metadata.record })
     }
@@ -118,10 +137,20 @@ fn serialize(names: &[Named], values: &[f32], metadata: String) -> Result<Vec<u8
     for (name, shape) in names {
         let (data, after) = rest.split_at(4 * shape.iter().product::<usize>());
         rest = after;
-        views.push((name, TensorView::new(Dtype::F32, shape.clone(), data).map_err(|e| e.to_string())?));
+        views.push((name.as_str(), TensorView::new(Dtype::F32, shape.clone(), data).map_err(|e| e.to_string())?));
     }
+    with_metadata(views, metadata)
+}
+
+fn serialize_trees(forest: &Forest, metadata: String) -> Result<Vec<u8>, String> {
+    let tensors = trees::file::tensors(forest);
+    let views: Result<Vec<_>, String> = tensors.iter().map(trees::file::Tensor::view).collect();
+    with_metadata(views?, metadata)
+}
+
+fn with_metadata(tensors: Vec<(&str, TensorView<'_>)>, metadata: String) -> Result<Vec<u8>, String> {
     let metadata = HashMap::from([(METADATA_KEY.to_string(), metadata)]);
-    safetensors::serialize(views, Some(metadata)).map_err(|e| e.to_string())
+    safetensors::serialize(tensors, Some(metadata)).map_err(|e| e.to_string())
 }
 
 fn network_tensors(network: &Network) -> Vec<Named> {
@@ -162,13 +191,13 @@ fn read_metadata(text: &str) -> Result<Metadata, String> {
         return Err(format!("should be of type {TYPE}, but is of type {found}"));
     }
     match value.get("version").and_then(serde_json::Value::as_u64) {
-        Some(VERSION..=VERSION_SCALED) => {}
-        Some(version) if version > VERSION_SCALED => {
+        Some(VERSION..=VERSION_TREES) => {}
+        Some(version) if version > VERSION_TREES => {
             return Err(format!(
-                "is of version {version}, but this truerank reads up to {VERSION_SCALED}; use a newer truerank"
+                "is of version {version}, but this truerank reads up to {VERSION_TREES}; use a newer truerank"
             ));
         }
-        _ => return Err(format!("should have a version from {VERSION} to {VERSION_SCALED}, but has none of them")),
+        _ => return Err(format!("should have a version from {VERSION} to {VERSION_TREES}, but has none of them")),
     }
     serde_json::from_value(value).map_err(|e| format!("has incomplete metadata ({e})"))
 }
@@ -242,6 +271,9 @@ fn read_tensors(tensors: &SafeTensors<'_>, names: &[Named]) -> Result<Vec<f32>, 
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::trees::file::Tensor;
+    use super::super::trees::random::{random_forest, random_rows};
+    use super::super::{Child, Leaf, Split, Tree};
     use super::*;
 
     fn record() -> TrainingRecord {
@@ -262,7 +294,8 @@ mod tests {
             network(Architecture::Mlp { hidden: vec![4, 2] }),
             Model::Weights { weights: vec![1.0, -2.5, 0.0], bias: 0.5 },
         ];
-        models.into_iter().chain([scaled_model()]).map(|model| Ranker { model, record: record() }).collect()
+        let others = [scaled_model(), Model::Trees(random_forest(1, 3, 4, 6)), Model::Trees(random_forest(2, 3, 0, 1))];
+        models.into_iter().chain(others).map(|model| Ranker { model, record: record() }).collect()
     }
 
     fn scaled_model() -> Model {
@@ -285,8 +318,10 @@ mod tests {
         let to_version = |metadata: &mut String, version: &str| *metadata = metadata.replace(":2,\"model", version);
         let as_first = scaled_refusal(|_, _, metadata| to_version(metadata, ":1,\"model"));
         assert!(as_first.starts_with("should have ") && as_first.contains("parameters by its metadata"), "{as_first}");
-        let later = scaled_refusal(|_, _, metadata| to_version(metadata, ":3,\"model"));
-        assert_eq!(later, "is of version 3, but this truerank reads up to 2; use a newer truerank");
+        let later = scaled_refusal(|_, _, metadata| to_version(metadata, ":4,\"model"));
+        assert_eq!(later, "is of version 4, but this truerank reads up to 3; use a newer truerank");
+        let trees = scaled_refusal(|_, _, metadata| to_version(metadata, ":3,\"model"));
+        assert_eq!(trees, "version 3 should be of trees, but the model is mlp:2");
         let renamed = scaled_refusal(|names, _, _| names.last_mut().unwrap().0 = "scaling.spread".into());
         assert_eq!(renamed, "should have a tensor `scaling.scale`, but has none");
         let missing = scaled_refusal(|names, values, _| values.truncate(values.len() - names.pop().unwrap().1[0]));
@@ -300,9 +335,95 @@ mod tests {
     }
 
     #[test]
-    fn only_files_with_scaling_have_the_second_version() {
+    fn only_files_that_older_readers_cannot_read_have_later_versions() {
         let version = |ranker: &Ranker| read_metadata(&ranker.metadata().unwrap()).unwrap().version;
-        assert_eq!(rankers().iter().map(version).collect::<Vec<_>>(), [1, 1, 1, 2]);
+        assert_eq!(rankers().iter().map(version).collect::<Vec<_>>(), [1, 1, 1, 2, 3, 3]);
+    }
+
+    /// The message for a file of a tree of three leaves, `x0 < 5 ? 1 : (x1 < 7 ? 2 : 3)`, after `change`.
+    fn refusal_of_trees(change: impl Fn(&mut Vec<Tensor>, &mut String)) -> String {
+        let split = |feature, threshold, right| Split {
+            feature,
+            threshold,
+            missing_left: true,
+            gain: 1.0,
+            left: Child::Leaf(feature),
+            right,
+        };
+        let splits = vec![split(0, 5.0, Child::Split(1)), split(1, 7.0, Child::Leaf(2))];
+        let leaves = [1.0, 2.0, 3.0].map(|value| Leaf { value, rows: 9 }).to_vec();
+        let forest = Forest::new(2, vec![Tree { splits, leaves }]).unwrap();
+        let mut tensors: Vec<Tensor> = trees::file::tensors(&forest).into();
+        let ranker = Ranker { model: Model::Trees(forest), record: record() };
+        let mut metadata = ranker.metadata().unwrap();
+        change(&mut tensors, &mut metadata);
+        let views = tensors.iter().map(|tensor| tensor.view().unwrap()).collect();
+        let bytes = with_metadata(views, metadata).unwrap();
+        Ranker::decode(&bytes).map(|read| assert_eq!(read, ranker)).map_or_else(|message| message, |()| "read".into())
+    }
+
+    fn named<'a>(tensors: &'a mut [Tensor], name: &str) -> &'a mut Tensor {
+        tensors.iter_mut().find(|tensor| tensor.name == name).unwrap()
+    }
+
+    #[test]
+    fn trees_that_do_not_fit_are_an_error() {
+        assert_eq!(refusal_of_trees(|_, _| ()), "read");
+        // Changes of one tensor: its name, where, and the new bytes.
+        for (name, at, bytes, expected) in [
+            ("trees.ends", 0, 1_u32.to_le_bytes(), "tensor `splits.feature` should be U32 [1], but is U32 [2]"),
+            (
+                "trees.ends",
+                0,
+                u32::MAX.to_le_bytes(),
+                "tensor `splits.feature` should be U32 [4294967295], but is U32 [2]",
+            ),
+            ("splits.feature", 4, 2_u32.to_le_bytes(), "tree 1 splits by feature 3, but there are 2"),
+            ("splits.feature", 4, u32::MAX.to_le_bytes(), "tree 1 splits by feature 4294967296, but there are 2"),
+            (
+                "splits.threshold",
+                0,
+                f32::NAN.to_le_bytes(),
+                "tree 1 should have finite thresholds and gains, but split 0 has not",
+            ),
+            (
+                "splits.gain",
+                4,
+                f32::INFINITY.to_le_bytes(),
+                "tree 1 should have finite thresholds and gains, but split 1 has not",
+            ),
+            ("splits.right", 0, 0_i32.to_le_bytes(), "tree 1 should be a tree, but below split 0 it is none"),
+            ("splits.right", 4, (-2_i32).to_le_bytes(), "tree 1 should be a tree, but below split 1 it is none"),
+            ("splits.left", 4, i32::MIN.to_le_bytes(), "tree 1 should be a tree, but below split 1 it is none"),
+            ("splits.left", 4, i32::MAX.to_le_bytes(), "tree 1 should be a tree, but below split 1 it is none"),
+            ("leaves.value", 8, f32::NAN.to_le_bytes(), "tree 1 should have finite leaves, but one is NaN"),
+        ] {
+            let change = |tensors: &mut Vec<Tensor>, _: &mut String| {
+                named(tensors, name).bytes[at..at + 4].copy_from_slice(&bytes);
+            };
+            assert_eq!(refusal_of_trees(change), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn trees_need_their_tensors_and_metadata() {
+        let two = refusal_of_trees(|tensors, _| named(tensors, "splits.missing_left").bytes[1] = 2);
+        assert_eq!(two, "tensor `splits.missing_left` should be of 0 and 1, but has 2 in it");
+        let fewer = refusal_of_trees(|tensors, _| drop(tensors.pop()));
+        assert_eq!(fewer, "should have 9 tensors, as trees have, but has 8");
+        let renamed = refusal_of_trees(|tensors, _| tensors[8].name = "leaves.count");
+        assert_eq!(renamed, "should have a tensor `leaves.rows`, but has none");
+        let kind = refusal_of_trees(|tensors, _| named(tensors, "splits.left").kind = Dtype::U32);
+        assert_eq!(kind, "tensor `splits.left` should be I32 [2], but is U32 [2]");
+        let back = refusal_of_trees(|tensors, _| {
+            let ends = named(tensors, "trees.ends");
+            (ends.length, ends.bytes) = (2, [3_u32, 2].map(u32::to_le_bytes).concat());
+        });
+        assert_eq!(back, "tensor `trees.ends` should not decrease, but does");
+        let first = refusal_of_trees(|_, metadata| *metadata = metadata.replace(":3,\"model", ":1,\"model"));
+        assert_eq!(first, "trees should be of version 3, but are of version 1");
+        let none = refusal_of_trees(|_, metadata| *metadata = metadata.replace("\"features\":2", "\"features\":0"));
+        assert_eq!(none, "trees should be on 1 to 2147483647 features, but are on 0");
     }
 
     #[test]
@@ -330,9 +451,9 @@ mod tests {
             .replace("RECORD", &serde_json::to_string(&record()).unwrap());
         let cases = [
             (good.replace("ranker\"", "counts\""), "should be of type truerank/ranker, but is of type truerank/counts"),
-            (good.replace(":1,\"model", ":3,\"model"), "is of version 3"),
+            (good.replace(":1,\"model", ":4,\"model"), "is of version 4"),
             (good.replace(":1,\"model", ":2,\"model"), "plain weights should be of version 1"),
-            (good.replace(":1,\"model", ":\"x\",\"model"), "should have a version from 1 to 2"),
+            (good.replace(":1,\"model", ":\"x\",\"model"), "should have a version from 1 to 3"),
             (good.replace("\"weights\"", "\"tree\""), "an architecture is `linear`"),
             (good.replace(":2,\"record", ":3,\"record"), "should have 4 parameters by its metadata, but has 3"),
             (good.replace(":2,\"record", ":18446744073709551615,\"record"), "parameters by its metadata, but has 3"),
@@ -369,7 +490,7 @@ mod tests {
     proptest! {
         #[test]
         fn damaged_bytes_never_panic(
-            which in 0usize..4, changes in prop::collection::vec((0usize..4000, any::<u8>()), 1..8), keep in 0usize..4000,
+            which in 0usize..6, changes in prop::collection::vec((0usize..4000, any::<u8>()), 1..8), keep in 0usize..4000,
         ) {
             let mut bytes = rankers()[which].to_bytes().unwrap();
             for (place, value) in changes {
@@ -378,6 +499,29 @@ mod tests {
             }
             bytes.truncate(keep.max(bytes.len().saturating_sub(keep)));
             let _ = Ranker::decode(&bytes);
+        }
+
+        /// Without a seal, which would notice any damage first.
+        #[test]
+        fn damaged_trees_never_panic(
+            seed: u64, features in 1usize..4, trees in 0usize..5, leaves in 1usize..8,
+            changes in prop::collection::vec((any::<usize>(), any::<u8>()), 0..4),
+        ) {
+            let forest = random_forest(seed, features, trees, leaves);
+            let ranker = Ranker { model: Model::Trees(forest.clone()), record: record() };
+            let mut bytes = serialize_trees(&forest, ranker.metadata().unwrap()).unwrap();
+            // The header is damaged above; here it is the numbers.
+            let header = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+            let numbers = &mut bytes[header..];
+            for &(place, value) in &changes {
+                let place = place % numbers.len().max(1);
+                numbers.get_mut(place).into_iter().for_each(|byte| *byte = value);
+            }
+            match Ranker::decode(&bytes) {
+                Ok(read) if changes.is_empty() => prop_assert_eq!(read, ranker),
+                Ok(read) => drop(read.score_rows(&random_rows(seed, 9, features), features).unwrap()),
+                Err(message) => prop_assert!(!changes.is_empty(), "{}", message),
+            }
         }
     }
 }

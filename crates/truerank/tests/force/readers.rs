@@ -21,7 +21,7 @@ use truerank::memory::Memory;
 use truerank::network::{Architecture, Network, Scaling};
 use truerank::progress::Silent;
 use truerank::propensity::{Contexts, Details, Evidence, Examination, Propensities, UserClusters};
-use truerank::ranker::{Model, ModelForm, Ranker, TrainingRecord};
+use truerank::ranker::{Child, Forest, Leaf, Model, ModelForm, Ranker, Split, TrainingRecord, Tree};
 use truerank::relevance::{Estimator, PairRatio, PredictedRelevance, Relevance, estimate, pair_weights};
 use truerank::simulate::{ShownLists, Simulation};
 use truerank::{Error, Result};
@@ -453,12 +453,32 @@ fn ranker(sample: &Arc<Sample>) -> Reader {
         Model::Network(network(&[])),
         Model::Network(network(&[3, 2]).scaled(scaling).unwrap()),
         Model::Weights { weights: vec![0.5; features], bias: 1.0 },
+        Model::Trees(Forest::new(features, vec![tree(1), Tree::constant(0.5, 9), tree(6)]).unwrap()),
+        Model::Trees(Forest::new(features, vec![]).unwrap()),
     ];
     let seeds = models.map(|model| Ranker { model, record: TrainingRecord::default() }.to_bytes().unwrap());
     let used = sample.clone();
     reader("ranker", "ranker.safetensors", seeds.to_vec(), move |path, _| {
-        Ranker::load(path)?.score(&used.data.test).map(drop)
+        let ranker = Ranker::load(path)?;
+        let names: Vec<String> = (1..=ranker.feature_count()).map(|number| format!("f{number}")).collect();
+        ranker.to_bytes().unwrap();
+        let _ = (ranker.to_lightgbm(&names), ranker.to_xgboost(Some(&names)), ranker.to_elasticsearch("x", &names));
+        ranker.score(&used.data.test).map(drop)
     })
+}
+
+/// A tree of so many splits, each right below the one before.
+fn tree(splits: u32) -> Tree {
+    let split = |number: u32| Split {
+        feature: number % 2,
+        threshold: number as f32,
+        missing_left: number % 2 == 0,
+        gain: 1.0,
+        left: Child::Leaf(number),
+        right: if number + 1 == splits { Child::Leaf(splits) } else { Child::Split(number + 1) },
+    };
+    let leaf = |number: u32| Leaf { value: number as f32 / 4.0, rows: number };
+    Tree { splits: (0..splits).map(split).collect(), leaves: (0..=splits).map(leaf).collect() }
 }
 
 fn experiments(sample: &Sample) -> Vec<Reader> {

@@ -1,16 +1,17 @@
 //! Rankers as ONNX: features of any number of documents enter the graph, their scores leave.
 //!
-//! Layer norm, `Gemm` and `Elu` for networks, `Sub` and `Mul` before them where features are scaled. Plain weights are multiplied in double precision, as our own scores are. The
-//! metadata is that of the safetensors file.
+//! Layer norm, `Gemm` and `Elu` for networks, `Sub` and `Mul` before them where features are scaled; `TreeEnsembleRegressor` for trees.
+//! Plain weights are multiplied, and leaves are summed, in double precision, as our own scores are. The metadata is that of the
+//! safetensors file.
 
 use std::path::Path;
 
-use super::Export;
 use super::protobuf::Message;
+use super::{Export, trees};
 use crate::files::write_file;
 use crate::network::{Layer, NORM_EPSILON, Network, Scaling};
 use crate::ranker::file::METADATA_KEY;
-use crate::ranker::{Model, Ranker};
+use crate::ranker::{Forest, Leaf, Model, Ranker, Split, Tree};
 use crate::{Error, Result};
 
 /// What feeds the graph: `documents × features`, single precision.
@@ -20,8 +21,13 @@ const OUTPUT: &str = "scores";
 /// The first set of operators that has layer norm, and the version of the file form that goes with it.
 const OPERATORS: u64 = 17;
 const FORM: u64 = 8;
+/// The set of operators that has trees, and its first version that has them in double precision.
+const TREE_DOMAIN: &str = "ai.onnx.ml";
+const TREE_OPERATORS: u64 = 3;
 /// Readers of protocol buffers refuse a message of 2 GiB; the graph around the parameters takes far less than the rest.
-const MOST_PARAMETERS: usize = (1 << 29) - (1 << 20);
+const MOST_BYTES: usize = (1 << 31) - (1 << 22);
+/// No node of a tree takes more.
+const NODE_BYTES: usize = 64;
 
 pub(super) fn write(ranker: &Ranker, _: &Export, path: &Path) -> Result<String> {
     ranker.write_onnx(path)?;
@@ -41,16 +47,18 @@ impl Ranker {
         let graph = match &self.model {
             Model::Network(network) => network_graph(network)?,
             Model::Weights { weights, bias } => weights_graph(weights, *bias),
-            Model::Trees(_) => return Err(Error::parameter("trees are not written as ONNX yet")),
+            Model::Trees(forest) => trees_graph(forest)?,
         };
-        let operators = Message::default().text(1, "").integer(2, OPERATORS);
+        let operators = |domain: &str, version| Message::default().text(1, domain).integer(2, version);
+        let tree_operators = matches!(self.model, Model::Trees(_)).then(|| operators(TREE_DOMAIN, TREE_OPERATORS));
         let metadata = Message::default().text(1, METADATA_KEY).text(2, &self.metadata()?);
         let model = Message::default()
             .integer(1, FORM)
             .text(2, "truerank")
             .text(3, env!("CARGO_PKG_VERSION"))
             .message(7, graph.finish(self.feature_count()))
-            .message(8, operators)
+            .message(8, operators("", OPERATORS))
+            .each(tree_operators, |model, operators| model.message(8, operators))
             .message(14, metadata);
         Ok(model.into_bytes())
     }
@@ -66,24 +74,26 @@ struct Graph {
 impl Graph {
     /// Adds `output = kind(inputs)`; returns the name of the output.
     fn node(&mut self, kind: &str, inputs: &[&str], output: &str, attributes: Vec<Message>) -> String {
+        self.node_of("", kind, inputs, output, attributes)
+    }
+
+    /// Adds a node of another set of operators.
+    fn node_of(&mut self, domain: &str, kind: &str, inputs: &[&str], output: &str, attributes: Vec<Message>) -> String {
+        let domain = (!domain.is_empty()).then_some(domain);
         let node = Message::default()
             .each(inputs, |node, input| node.text(1, input))
             .text(2, output)
             .text(3, output)
             .text(4, kind)
-            .each(attributes, |node, attribute| node.message(5, attribute));
+            .each(attributes, |node, attribute| node.message(5, attribute))
+            .each(domain, |node, domain| node.text(7, domain));
         self.nodes.push(node);
         output.to_string()
     }
 
     /// Adds a constant; returns its name.
     fn constant(&mut self, name: &str, kind: Kind, shape: &[usize], bytes: Vec<u8>) -> String {
-        let tensor = Message::default()
-            .each(shape, |tensor, &size| tensor.integer(1, size as u64))
-            .integer(2, kind as u64)
-            .text(8, name)
-            .bytes(9, &bytes);
-        self.constants.push(tensor);
+        self.constants.push(tensor(name, kind, shape, &bytes));
         name.to_string()
     }
 
@@ -145,12 +155,7 @@ enum Kind {
 
 fn network_graph(network: &Network) -> Result<Graph> {
     let (layers, parameters) = (network.layers(), network.parameters());
-    if parameters.len() > MOST_PARAMETERS {
-        return Err(Error::parameter(format!(
-            "an ONNX file has room for {MOST_PARAMETERS} parameters, but the ranker has {}; serve the safetensors file",
-            parameters.len()
-        )));
-    }
+    check_room(parameters.len(), 4, "parameters")?;
     let mut graph = Graph::default();
     let mut last = INPUT.to_string();
     if let Some(scaling) = network.scaling() {
@@ -178,12 +183,110 @@ fn weights_graph(weights: &[f32], bias: f32) -> Graph {
     graph
 }
 
+/// Leaves are summed in the order of the trees, in double precision.
+fn trees_graph(forest: &Forest) -> Result<Graph> {
+    let nodes = forest.trees().iter().map(|tree| tree.splits.len() + tree.leaves.len()).sum();
+    check_room(nodes, NODE_BYTES, "nodes of trees")?;
+    let mut graph = Graph::default();
+    let exact = graph.node("Cast", &[INPUT], "exact", vec![integer_attribute("to", Kind::Double as u64)]);
+    let summed = graph.node_of(TREE_DOMAIN, "TreeEnsembleRegressor", &[&exact], "summed", tree_attributes(forest));
+    graph.scores(&summed);
+    Ok(graph)
+}
+
+/// The nodes of all trees side by side, and what leaves add.
+fn tree_attributes(forest: &Forest) -> Vec<Message> {
+    let trees = trees::at_least_one(forest);
+    let nodes = || {
+        let numbered = |(tree_number, tree)| Node::all(tree_number, tree);
+        trees.iter().enumerate().flat_map(numbered)
+    };
+    let leaves = || nodes().filter_map(|node| node.leaf().map(|leaf| (node, leaf)));
+    let of_nodes = |name, of: fn(&Node<'_>) -> usize| integers_attribute(name, nodes().map(|node| of(&node) as u64));
+    let of_splits = |name, of: fn(&Tree, &Split) -> usize| {
+        let value = |node: Node<'_>| node.split().map_or(0, |split| of(node.tree, split)) as u64;
+        integers_attribute(name, nodes().map(value))
+    };
+    let of_leaves =
+        |name, of: fn(&Node<'_>) -> usize| integers_attribute(name, leaves().map(|(node, _)| of(&node) as u64));
+    let modes = nodes().map(|node| if node.split().is_some() { "BRANCH_LT" } else { "LEAF" });
+    let thresholds = nodes().map(|node| node.split().map_or(0.0, |split| f64::from(split.threshold)));
+    vec![
+        integer_attribute("n_targets", 1),
+        of_nodes("nodes_treeids", |node| node.tree_number),
+        of_nodes("nodes_nodeids", |node| node.number),
+        texts_attribute("nodes_modes", modes),
+        of_splits("nodes_featureids", |_, split| split.feature as usize),
+        doubles_attribute("nodes_values_as_tensor", thresholds),
+        of_splits("nodes_truenodeids", |tree, split| tree.node(split.left)),
+        of_splits("nodes_falsenodeids", |tree, split| tree.node(split.right)),
+        of_splits("nodes_missing_value_tracks_true", |_, split| split.missing_left.into()),
+        of_leaves("target_treeids", |node| node.tree_number),
+        of_leaves("target_nodeids", |node| node.number),
+        of_leaves("target_ids", |_| 0),
+        doubles_attribute("target_weights_as_tensor", leaves().map(|(_, leaf)| f64::from(leaf.value))),
+    ]
+}
+
+/// A node of a tree: first the splits, the root among them, then the leaves.
+struct Node<'a> {
+    tree_number: usize,
+    tree: &'a Tree,
+    number: usize,
+}
+
+impl<'a> Node<'a> {
+    fn all(tree_number: usize, tree: &'a Tree) -> impl Iterator<Item = Node<'a>> {
+        (0..tree.splits.len() + tree.leaves.len()).map(move |number| Node { tree_number, tree, number })
+    }
+
+    fn split(&self) -> Option<&'a Split> {
+        self.tree.splits.get(self.number)
+    }
+
+    fn leaf(&self) -> Option<&'a Leaf> {
+        self.number.checked_sub(self.tree.splits.len()).map(|number| &self.tree.leaves[number])
+    }
+}
+
+/// Refuses what would make a file too large to be read.
+fn check_room(count: usize, bytes: usize, what: &str) -> Result<()> {
+    let most = MOST_BYTES / bytes;
+    match count <= most {
+        true => Ok(()),
+        false => Err(Error::parameter(format!(
+            "an ONNX file has room for {most} {what}, but the ranker has {count}; serve the safetensors file"
+        ))),
+    }
+}
+
+fn tensor(name: &str, kind: Kind, shape: &[usize], bytes: &[u8]) -> Message {
+    Message::default()
+        .each(shape, |tensor, &size| tensor.integer(1, size as u64))
+        .integer(2, kind as u64)
+        .text(8, name)
+        .bytes(9, bytes)
+}
+
 fn float_attribute(name: &str, value: f32) -> Message {
     Message::default().text(1, name).float(2, value).integer(20, 1)
 }
 
 fn integer_attribute(name: &str, value: u64) -> Message {
     Message::default().text(1, name).integer(3, value).integer(20, 2)
+}
+
+fn integers_attribute(name: &str, values: impl IntoIterator<Item = u64>) -> Message {
+    Message::default().text(1, name).integers(8, values).integer(20, 7)
+}
+
+fn texts_attribute<'a>(name: &str, values: impl IntoIterator<Item = &'a str>) -> Message {
+    Message::default().text(1, name).each(values, |attribute, value| attribute.text(9, value)).integer(20, 8)
+}
+
+fn doubles_attribute(name: &str, values: impl Iterator<Item = f64>) -> Message {
+    let bytes: Vec<u8> = values.flat_map(f64::to_le_bytes).collect();
+    Message::default().text(1, name).message(5, tensor(name, Kind::Double, &[bytes.len() / 8], &bytes)).integer(20, 4)
 }
 
 /// An input or output of single-precision numbers.
@@ -198,6 +301,27 @@ mod tests {
     use super::*;
     use crate::network::Architecture;
     use crate::ranker::TrainingRecord;
+    use crate::ranker::trees::random::random_forest;
+
+    #[test]
+    fn what_is_too_large_to_be_read_is_refused() {
+        assert!(check_room(1 << 28, 4, "parameters").is_ok());
+        let message = check_room(1 << 29, 4, "parameters").unwrap_err().to_string();
+        assert!(message.contains("room for 535822336 parameters, but the ranker has 536870912"), "{message}");
+    }
+
+    #[test]
+    fn trees_hold_their_thresholds_and_leaves_in_double_precision() {
+        let forest = random_forest(1, 3, 4, 9);
+        let ranker = Ranker { model: Model::Trees(forest.clone()), record: TrainingRecord::default() };
+        let bytes = ranker.to_onnx().unwrap();
+        let holds = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+        let leaves = forest.trees().iter().flat_map(|tree| &tree.leaves);
+        assert!(holds(&leaves.flat_map(|leaf| f64::from(leaf.value).to_le_bytes()).collect::<Vec<u8>>()));
+        assert!(["ai.onnx.ml", "TreeEnsembleRegressor", "BRANCH_LT"].iter().all(|part| holds(part.as_bytes())));
+        let nodes: usize = forest.trees().iter().map(|tree| tree.splits.len() + tree.leaves.len()).sum();
+        assert!(bytes.len() < NODE_BYTES * nodes + 2000, "{} bytes of {nodes} nodes", bytes.len());
+    }
 
     /// Whether a runtime takes the file is tested beside the peers; here, that it holds what it should.
     #[test]

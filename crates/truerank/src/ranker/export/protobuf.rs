@@ -47,6 +47,13 @@ impl Message {
         self.bytes(field, &value.0)
     }
 
+    /// Adds integers that are not negative, packed into one field.
+    pub(super) fn integers(self, field: u32, values: impl IntoIterator<Item = u64>) -> Self {
+        let mut packed = Message::default();
+        values.into_iter().for_each(|value| packed.varint(value));
+        self.message(field, packed)
+    }
+
     /// Adds one field for each of `values`: protocol buffers spell lists as repeated fields.
     pub(super) fn each<T>(self, values: impl IntoIterator<Item = T>, add: impl Fn(Self, T) -> Self) -> Self {
         values.into_iter().fold(self, add)
@@ -84,5 +91,7 @@ mod tests {
         assert_eq!(Message::default().message(3, inner).into_bytes(), [0x1a, 0x03, 0x08, 0x96, 0x01]);
         assert_eq!(Message::default().float(2, 1.0).into_bytes(), [0x15, 0, 0, 0x80, 0x3f]);
         assert_eq!(Message::default().integer(20, 1).into_bytes(), [0xa0, 0x01, 0x01]);
+        let packed = Message::default().integers(6, [3, 270, 86942]);
+        assert_eq!(packed.into_bytes(), [0x32, 0x06, 0x03, 0x8e, 0x02, 0x9e, 0xa7, 0x05]);
     }
 }

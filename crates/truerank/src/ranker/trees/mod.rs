@@ -6,12 +6,16 @@
 
 mod bins;
 mod fast;
+pub(super) mod file;
 mod grow;
 mod histogram;
 mod model;
 mod monotone;
 mod objective;
 mod partition;
+#[cfg(test)]
+pub(super) mod random;
+mod score;
 mod split;
 mod sums;
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! A sum of regression trees: features of documents enter, scores leave.
 
-use rayon::prelude::*;
-
+use super::score::Layout;
 use crate::{Error, Result};
 
 /// A sum of regression trees, made by boosting. Every score is the sum of one leaf of each tree.
@@ -9,6 +8,7 @@ use crate::{Error, Result};
 pub struct Forest {
     feature_count: usize,
     trees: Vec<Tree>,
+    layout: Layout,
 }
 
 /// A regression tree: splits, the first of which is the root, and leaves. A tree of one leaf has no splits.
@@ -67,17 +67,23 @@ pub struct Importance {
 /// No tree has more leaves; a larger number is a mistake or a damaged file.
 pub(in crate::ranker) const MOST_LEAVES: usize = 1 << 16;
 
-/// Documents that one task scores.
-const TASK: usize = 256;
+/// Other programs count features in 32 bits, and scoring needs a bit.
+const MOST_FEATURES: usize = i32::MAX as usize;
 
 impl Forest {
     /// A forest of these trees, each of which must be whole: children after their parent, everything reached once, features below
     /// `feature_count`, and all numbers finite.
     pub fn new(feature_count: usize, trees: Vec<Tree>) -> Result<Self> {
+        if !(1..=MOST_FEATURES).contains(&feature_count) {
+            return Err(Error::parameter(format!(
+                "trees should be on 1 to {MOST_FEATURES} features, but are on {feature_count}"
+            )));
+        }
         for (number, tree) in trees.iter().enumerate() {
             tree.check(feature_count).map_err(|finding| Error::parameter(format!("tree {} {finding}", number + 1)))?;
         }
-        Ok(Forest { feature_count, trees })
+        let layout = Layout::new(&trees);
+        Ok(Forest { feature_count, trees, layout })
     }
 
     /// How many features a document must have.
@@ -92,20 +98,7 @@ impl Forest {
 
     /// Scores the rows of a row-major matrix. A score is summed in double precision, in the order of the trees.
     pub fn score(&self, features: &[f32]) -> Vec<f32> {
-        let width = self.feature_count.max(1);
-        let mut scores = vec![0.0_f32; features.len() / width];
-        let tasks = scores.par_chunks_mut(TASK).zip(features.par_chunks(TASK * width));
-        tasks.for_each(|(scores, features)| {
-            let mut sums = [0.0_f64; TASK];
-            // Tree by tree, so that a tree stays in cache for many documents.
-            for tree in &self.trees {
-                for (sum, row) in sums.iter_mut().zip(features.chunks_exact(width)) {
-                    *sum += f64::from(tree.value(row));
-                }
-            }
-            scores.iter_mut().zip(sums).for_each(|(score, sum)| *score = sum as f32);
-        });
-        scores
+        self.layout.score(features, self.feature_count)
     }
 
     /// How much each feature contributes, in order.
@@ -135,7 +128,7 @@ impl Tree {
     /// The number of the leaf in which a document ends.
     #[inline]
     pub fn leaf(&self, row: &[f32]) -> usize {
-        let mut node = if self.splits.is_empty() { Child::Leaf(0) } else { Child::Split(0) };
+        let mut node = self.root();
         loop {
             match node {
                 Child::Split(number) => node = self.splits[number as usize].next(row),
@@ -144,18 +137,68 @@ impl Tree {
         }
     }
 
+    /// Where documents start.
+    pub(in crate::ranker) fn root(&self) -> Child {
+        if self.splits.is_empty() { Child::Leaf(0) } else { Child::Split(0) }
+    }
+
+    /// The number of a node where splits and leaves are numbered together: first the splits, the root among them, then the leaves.
+    pub(in crate::ranker) fn node(&self, child: Child) -> usize {
+        match child {
+            Child::Split(number) => number as usize,
+            Child::Leaf(number) => self.splits.len() + number as usize,
+        }
+    }
+
+    /// All nodes, level by level, the two children of a split side by side. With each is the place of its left child; with a leaf,
+    /// its own.
+    pub(in crate::ranker) fn in_levels(&self) -> Vec<(Child, usize)> {
+        let mut nodes = vec![(self.root(), 0)];
+        let mut at = 0;
+        while let Some(&(child, _)) = nodes.get(at) {
+            nodes[at].1 = match child {
+                Child::Leaf(_) => at,
+                Child::Split(number) => {
+                    let (split, place) = (&self.splits[number as usize], nodes.len());
+                    nodes.extend([(split.left, 0), (split.right, 0)]);
+                    place
+                }
+            };
+            at += 1;
+        }
+        nodes
+    }
+
+    /// How many splits there are above the lowest leaf.
+    pub(in crate::ranker) fn depth(&self) -> usize {
+        self.up_from_leaves(|_| 0, |left: usize, right| 1 + left.max(right)).first().copied().unwrap_or(0)
+    }
+
     /// How many training documents each split divided.
     pub fn rows_of_splits(&self) -> Vec<u64> {
-        let mut rows = vec![0_u64; self.splits.len()];
-        // Children stand after their parent, so from the back all counts below a split are known.
+        self.up_from_leaves(|leaf| u64::from(leaf.rows), |left, right| left + right)
+    }
+
+    /// The mean leaf value of the training documents that each split divided; 0 where there were none.
+    pub(in crate::ranker) fn means_of_splits(&self) -> Vec<f64> {
+        let sum = |leaf: &Leaf| f64::from(leaf.rows) * f64::from(leaf.value);
+        let sums = self.up_from_leaves(sum, |left, right| left + right);
+        let mean = |(sum, rows): (f64, u64)| if rows == 0 { 0.0 } else { sum / rows as f64 };
+        sums.into_iter().zip(self.rows_of_splits()).map(mean).collect()
+    }
+
+    /// A value of each split, made of those of its children.
+    fn up_from_leaves<T: Copy + Default>(&self, of_leaf: impl Fn(&Leaf) -> T, join: impl Fn(T, T) -> T) -> Vec<T> {
+        let mut values = vec![T::default(); self.splits.len()];
+        // Children stand after their parent, so from the back everything below a split is known.
         for (number, split) in self.splits.iter().enumerate().rev() {
             let of = |child: Child| match child {
-                Child::Split(below) => rows[below as usize],
-                Child::Leaf(leaf) => u64::from(self.leaves[leaf as usize].rows),
+                Child::Split(below) => values[below as usize],
+                Child::Leaf(leaf) => of_leaf(&self.leaves[leaf as usize]),
             };
-            rows[number] = of(split.left) + of(split.right);
+            values[number] = join(of(split.left), of(split.right));
         }
-        rows
+        values
     }
 
     /// What is wrong with it, if anything.
@@ -169,7 +212,8 @@ impl Tree {
         let (mut reached, mut ended) = (vec![false; splits], vec![false; leaves]);
         for (number, split) in self.splits.iter().enumerate() {
             if split.feature as usize >= feature_count {
-                return Err(format!("splits by feature {}, but there are {feature_count}", split.feature + 1));
+                let feature = u64::from(split.feature) + 1;
+                return Err(format!("splits by feature {feature}, but there are {feature_count}"));
             }
             if !(split.threshold.is_finite() && split.gain.is_finite()) {
                 return Err(format!("should have finite thresholds and gains, but split {number} has not"));
@@ -242,6 +286,20 @@ mod tests {
     }
 
     #[test]
+    fn nodes_are_numbered_and_their_depth_is_known() {
+        let nodes = [Child::Split(0), Child::Split(1), Child::Leaf(0), Child::Leaf(2)].map(|child| tree().node(child));
+        assert_eq!(nodes, [0, 1, 2, 4]);
+        let constant = Tree::constant(0.5, 6);
+        assert_eq!((constant.node(constant.root()), tree().node(tree().root())), (0, 0));
+        assert_eq!((tree().depth(), constant.depth()), (2, 0));
+        let levels =
+            [(Child::Split(0), 1), (Child::Split(1), 3), (Child::Leaf(2), 2), (Child::Leaf(0), 3), (Child::Leaf(1), 4)];
+        assert_eq!((tree().in_levels(), constant.in_levels()), (levels.to_vec(), vec![(Child::Leaf(0), 0)]));
+        // Every leaf has two rows.
+        assert_eq!(tree().means_of_splits(), [(1.0 + 2.0 + 4.0) / 3.0, (1.0 + 2.0) / 2.0]);
+    }
+
+    #[test]
     fn importance_counts_splits_and_their_gains() {
         let forest = Forest::new(3, vec![tree(), tree()]).unwrap();
         let expected = [(2, 2.0), (2, 6.0), (0, 0.0)].map(|(splits, gain)| Importance { splits, gain });
@@ -262,6 +320,10 @@ mod tests {
             changed.splits[1].left = circle;
             let message = Forest::new(2, vec![changed]).unwrap_err().to_string();
             assert_eq!(message, "tree 1 should be a tree, but below split 1 it is none");
+        }
+        for features in [0, 1 << 40] {
+            let message = Forest::new(features, vec![Tree::constant(0.5, 6)]).unwrap_err().to_string();
+            assert_eq!(message, format!("trees should be on 1 to 2147483647 features, but are on {features}"));
         }
         assert!(refused(|tree| tree.splits[0].threshold = f32::NAN).contains("finite thresholds"));
         assert!(refused(|tree| tree.leaves[0].value = f32::INFINITY).ends_with("but one is inf"));
