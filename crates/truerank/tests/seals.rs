@@ -73,7 +73,8 @@ fn artefacts(folder: &Path) -> truerank::Result<Vec<(PathBuf, Read)>> {
 fn trees(features: usize) -> truerank::Result<Ranker> {
     let tree = |number: u32| {
         let (left, right) = (Child::Leaf(0), Child::Leaf(1));
-        let split = Split { feature: number, threshold: 0.5, missing_left: number % 2 == 0, gain: 1.0, left, right };
+        let split =
+            Split { feature: number, threshold: 0.5, missing_left: number.is_multiple_of(2), gain: 1.0, left, right };
         Tree { splits: vec![split], leaves: [0.25, -1.0].map(|value| Leaf { value, rows: 7 }).to_vec() }
     };
     let forest = Forest::new(features, (0..9).map(tree).collect())?;
