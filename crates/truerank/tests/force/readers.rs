@@ -472,7 +472,7 @@ fn tree(splits: u32) -> Tree {
     let split = |number: u32| Split {
         feature: number % 2,
         threshold: number as f32,
-        missing_left: number % 2 == 0,
+        missing_left: number.is_multiple_of(2),
         gain: 1.0,
         left: Child::Leaf(number),
         right: if number + 1 == splits { Child::Leaf(splits) } else { Child::Split(number + 1) },
