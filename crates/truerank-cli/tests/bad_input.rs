@@ -376,7 +376,7 @@ fn wrong_values() {
             ("train data --check-every 0 -o OUT.st", &["check", "0"]),
             (
                 "train data --model svm-rank --steps 9 -o OUT.st",
-                &["--steps is for linear, mlp or linear-raw, but --model is svm-rank"],
+                &["--steps is for linear, mlp, linear-raw or trees, but --model is svm-rank"],
             ),
             (
                 "train data --model linear-raw --standardise -o OUT.st",

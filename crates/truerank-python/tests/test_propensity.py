@@ -96,6 +96,18 @@ def test_rankers_of_dual_learning_are_those_of_the_command_line(world, command, 
     assert (tmp_path / "ours.safetensors").read_bytes() == (tmp_path / "theirs.safetensors").read_bytes()
 
 
+def test_methods_are_found_by_name(world):
+    _, data, counts, _ = world
+    for method, given in [(propensity.SwapExperiment(resamples=0), None), (propensity.RegressionEM(resamples=0), data)]:
+        options = method.get_params()
+        found = propensity.estimate(counts, given, method=method._method, **options)
+        assert found == method.fit(counts, given).propensities_
+    with pytest.raises(ValueError, match="there is em, swap, harvesting, cpbm, user-pbm or dla"):
+        propensity.estimate(counts, method="magic")
+    with pytest.raises(ValueError, match="tolerance is for em"):
+        propensity.estimate(counts, method="swap", tolerance=0.1)
+
+
 def test_estimates_find_the_truth(world):
     _, data, counts, truth = world
     em = propensity.RegressionEM(per_user=True, resamples=0).fit(counts, data.train)

@@ -182,7 +182,7 @@ def test_what_is_not_in_the_data_is_counted(data, relevance):
         ({"learning_rate": -1}, "learning_rate is -1, but should be above 0"),
         ({"steps": 0}, "steps"),
         ({"cost": 2}, "cost is for svm-rank, but model is mlp"),
-        ({"model": "svm-rank", "steps": 3}, "steps is for linear, mlp or linear-raw, but model is svm-rank"),
+        ({"model": "svm-rank", "steps": 3}, "steps is for linear, mlp, linear-raw or trees, but model is svm-rank"),
         ({"model": "linear-raw", "standardise": True}, "standardise is for linear or mlp, but model is linear-raw"),
         ({"validation_measure": "accuracy"}, "'accuracy' is not a measure"),
     ],

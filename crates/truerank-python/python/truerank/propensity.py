@@ -11,9 +11,9 @@ estimator                  needs                                              gi
 `DLA`                      features                                           θ(k), θ(u,k)
 =========================  =================================================  ====================
 
-Each has `fit(counts, data=None, *, progress=False)`, which leaves the result in `propensities_`. `data` is a data set with
-the features of the documents, or splits, whose training part is used. Parameters, with their defaults, are the options
-of `truerank propensity` that the method takes; an unknown one is refused.
+Each has `fit(counts, data=None, *, progress=False)`, which leaves the result in `propensities_`. `estimate` does the same
+by the name of a method. `data` is a data set with the features of the documents, or splits, whose training part is used.
+Parameters, with their defaults, are the options of `truerank propensity` that the method takes; an unknown one is refused.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         UserPbmOptions,
     )
 
-__all__ = ["CPBM", "DLA", "InterventionHarvesting", "RegressionEM", "SwapExperiment", "UserPBM"]
+__all__ = ["CPBM", "DLA", "InterventionHarvesting", "RegressionEM", "SwapExperiment", "UserPBM", "estimate"]
 
 
 _Data = Union[Dataset, Splits, None]
@@ -58,12 +58,29 @@ class _Estimator(Params):
 
     def fit(self: _Self, counts: Counts, data: _Data = None, *, progress: _Progress = False) -> _Self:
         """Estimates from counts, and the features in `data` where they are of use; returns the estimator."""
-        files = {"user_features": None, "ranker": None, **self.get_params()}
-        found = _truerank._estimate_examination(counts, data, method=self._method, progress=progress, **files)
-        self.propensities_, self.held_out_ = found
-        for note in self.propensities_.notes:
-            warnings.warn(note, PropensityWarning, stacklevel=2)
+        self.propensities_, self.held_out_ = _estimate(counts, data, self._method, progress, self.get_params())
         return self
+
+
+def estimate(counts: Counts, data: _Data = None, *, method: str, progress: _Progress = False, **options: Any) -> Propensities:
+    """Estimates by the method of this name, as on the command line, with its options as keywords.
+
+    >>> counts = truerank.simulate(truerank.generate("tiny"), sessions=50_000, swap=0.5).counts()
+    >>> truerank.propensity.estimate(counts, method="swap", resamples=0).positions
+    10
+    """
+    return _estimate(counts, data, method, progress, options)[0]
+
+
+def _estimate(
+    counts: Counts, data: _Data, method: str, progress: _Progress, options: dict[str, Any]
+) -> tuple[Propensities, list[dict[str, Any]]]:
+    files = {"user_features": None, "ranker": None, **options}
+    found = _truerank._estimate_examination(counts, data, method=method, progress=progress, **files)
+    for note in found[0].notes:
+        # Whoever called `fit` or `estimate` reads it.
+        warnings.warn(note, PropensityWarning, stacklevel=3)
+    return found
 
 
 @takes("RegressionEm")

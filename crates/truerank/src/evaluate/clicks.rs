@@ -10,6 +10,27 @@ use crate::{Error, Result};
 const MARGIN: f64 = 1e-6;
 
 /// How well clicks of a held-out log were predicted by `P(click) = θ(u,k)·γ(q,d)`, beside three baselines.
+///
+/// ```
+/// use truerank::data::{Generator, Preset};
+/// use truerank::evaluate::{ClickPrediction, Resampling};
+/// use truerank::progress::Silent;
+/// use truerank::ranker::Production;
+/// use truerank::relevance::{Estimator, PredictedRelevance, estimate};
+/// use truerank::simulate::Simulation;
+///
+/// let data = Generator::preset(Preset::Tiny).generate()?.train;
+/// let lists = [Production::new().production_share(0.1).lists(&data, 1, &Silent)?];
+/// let users = Simulation::new().sessions(50_000).world_seed(Some(1));
+/// let (earlier, later) = (users.clone().seed(1).prepare(&data, &lists)?, users.seed(2).prepare(&data, &lists)?);
+/// let (training, held_out, propensities) = (earlier.counts()?, later.counts()?, earlier.propensities());
+///
+/// let relevance = estimate(&training, &propensities, Estimator::UserAware)?;
+/// let predicted = PredictedRelevance::from(&relevance);
+/// let found = ClickPrediction::of(&held_out, &propensities, &predicted, Some(&training), &Resampling::new())?;
+/// assert!(found.model.perplexity.value < found.by_position.perplexity.value);
+/// # Ok::<(), truerank::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClickPrediction {
     /// Impressions that were predicted.

@@ -70,6 +70,18 @@ impl MeasureOptions {
 }
 
 /// Computes measures for every query of a data set.
+///
+/// ```
+/// use truerank::data::{Generator, Preset};
+/// use truerank::evaluate::{EmptyQueries, Evaluator, Measure};
+///
+/// let data = Generator::preset(Preset::Tiny).generate()?.test;
+/// let measure: Measure = "nDCG@5".parse()?;
+/// let evaluator = Evaluator::new(vec![measure]).empty_queries(EmptyQueries::Skip);
+/// let best: Vec<f32> = data.grades().unwrap().iter().map(|&grade| f32::from(grade)).collect();
+/// assert_eq!(evaluator.evaluate(&data, &best)?.mean(measure), Some(1.0));
+/// # Ok::<(), truerank::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     measures: Vec<Measure>,

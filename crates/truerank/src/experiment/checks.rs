@@ -39,7 +39,7 @@ impl Settings {
         Question::ALL.into_iter().try_for_each(|question| question.ask().check(self))?;
         if let Some(model) = self.models.iter().find(|model| !model.kind().learns_from_weights) {
             return refuse(format!(
-                "models should learn from clicks, but {model} learns from grades only; choose linear, mlp or linear-raw"
+                "models should learn from clicks, but {model} learns from grades only; choose linear, mlp, linear-raw or trees"
             ));
         }
         if self.data.folder.is_none() && self.data.max_grade != GENERATED_MAX_GRADE {

@@ -8,6 +8,7 @@ use super::bad_rows::BadRow;
 use super::batches::{BatchLog, BatchSource};
 use super::blocks::{BLOCK, Block, Blocks, Cut};
 use super::expand::expand;
+use super::format::TextForm;
 use super::format::{LogFormat, log_endings};
 use super::input::Input;
 use super::layout::{Layout, ReadColumn};
@@ -16,7 +17,6 @@ use super::parquet::ParquetFile;
 use super::part::LogPart;
 use super::rows::Rows;
 use super::table::TableChunks;
-use super::text::TextForm;
 use crate::{Error, Result};
 
 /// An open file or table, of which some may have been handed out.

@@ -23,6 +23,21 @@ options! {
     /// A baseline. The same likelihood is climbed by [`RegressionEm`](super::RegressionEm), which does not let γ see a
     /// document's own clicks: here a network large enough to know every document by heart would leave θ undetermined, so
     /// the number of epochs matters. There are no standard errors.
+    ///
+    /// ```
+    /// use truerank::data::{Generator, Preset};
+    /// use truerank::progress::Silent;
+    /// use truerank::propensity::UserPbm;
+    /// use truerank::simulate::{ShownLists, Simulation};
+    ///
+    /// let data = Generator::preset(Preset::Tiny).generate()?.train;
+    /// let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 10)?];
+    /// let counts = Simulation::new().sessions(20_000).prepare(&data, &lists)?.counts()?;
+    ///
+    /// let propensities = UserPbm::new().iterations(5).estimate(&counts, &data, &Silent)?;
+    /// assert!(propensities.population[9] < propensities.population[0]);
+    /// # Ok::<(), truerank::Error>(())
+    /// ```
     #[derive(PartialEq)]
     pub struct UserPbm {
         /// Examination of each user instead of one for all.

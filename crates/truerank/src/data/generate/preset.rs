@@ -85,6 +85,15 @@ impl Generation {
 }
 
 /// The settings of a generated data set.
+///
+/// ```
+/// use truerank::data::{Generator, Preset};
+///
+/// let data = Generator::preset(Preset::Tiny).queries(20, 5, 10).seed(7).generate()?;
+/// assert_eq!((data.train.query_count(), data.test.query_count()), (20, 10));
+/// assert_eq!(data.train.row(0).len(), data.train.feature_count());
+/// # Ok::<(), truerank::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generator {
     pub(super) queries: [usize; 3],

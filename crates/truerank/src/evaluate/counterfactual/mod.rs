@@ -32,6 +32,29 @@ use crate::{Error, Result};
 ///   a part of the documents each.
 ///
 /// Both are means over pages, so a query counts as often as it was asked.
+///
+/// ```
+/// use truerank::data::{Generator, Preset};
+/// use truerank::evaluate::{ClickMeasure, Counterfactual};
+/// use truerank::progress::Silent;
+/// use truerank::ranker::Production;
+/// use truerank::relevance::{Estimator, KnownLog};
+/// use truerank::simulate::Simulation;
+///
+/// let data = Generator::preset(Preset::Tiny).generate()?.train;
+/// let lists = [Production::new().production_share(0.1).lists(&data, 1, &Silent)?];
+/// let simulation = Simulation::new().sessions(20_000);
+/// let simulator = simulation.prepare(&data, &lists)?;
+/// let (counts, propensities) = (simulator.counts()?, simulator.propensities());
+///
+/// let log = KnownLog::examined(&counts, Some(&data), &propensities);
+/// let judge = Counterfactual::new(&log, Estimator::UserAware, None)?;
+/// let by_grades: Vec<f32> = data.grades().unwrap().iter().map(|&grade| f32::from(grade)).collect();
+/// let dcg = ClickMeasure::Dcg(10);
+/// let [ours, shown] = [judge.judge(&by_grades)?, judge.as_shown()].map(|found| found.value(dcg).unwrap().value);
+/// assert!(ours > shown);
+/// # Ok::<(), truerank::Error>(())
+/// ```
 pub struct Counterfactual {
     measures: Vec<ClickMeasure>,
     self_normalised: bool,

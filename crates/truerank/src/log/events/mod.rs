@@ -9,7 +9,6 @@ mod options;
 mod summary;
 #[cfg(test)]
 mod tests;
-mod yandex;
 
 use std::sync::{Mutex, PoisonError};
 
@@ -24,7 +23,6 @@ use crate::progress::Progress;
 use join::Pages;
 pub use options::EventOptions;
 pub(super) use options::Kind;
-pub(super) use yandex::YandexForm;
 
 /// Which records of a file are which events.
 #[derive(Debug, Clone)]

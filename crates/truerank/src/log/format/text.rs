@@ -2,25 +2,25 @@
 
 use std::path::Path;
 
-use super::bad_rows::BadRow;
-use super::blocks::{Block, Cut};
-use super::layout::Layout;
-use super::rows::Rows;
 use crate::error::Place;
+use crate::log::bad_rows::BadRow;
+use crate::log::blocks::{Block, Cut};
+use crate::log::layout::Layout;
+use crate::log::rows::Rows;
 
 /// What a block holds.
-pub(super) struct Parsed {
+pub(in crate::log) struct Parsed {
     pub rows: Rows,
     pub bad: Vec<BadRow>,
 }
 
 /// A form of text whose blocks can be parsed independently.
-pub(super) trait TextForm: Send + Sync {
+pub(in crate::log) trait TextForm: Send + Sync {
     /// Where the fields stand.
     fn layout(&self) -> &Layout;
 
     /// The columns that the layout's numbers stand for.
-    fn columns(&self) -> Vec<(String, super::shape::ColumnKind)>;
+    fn columns(&self) -> Vec<(String, crate::log::shape::ColumnKind)>;
 
     /// Whether a file is one array of records.
     fn is_array(&self) -> bool {

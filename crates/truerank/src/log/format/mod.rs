@@ -1,4 +1,11 @@
 //! The forms that log files have: one entry for each, from which help, messages and readers are made.
+//!
+//! A form of text is a file here that implements `TextForm`.
+
+mod delimited;
+mod json;
+mod text;
+mod yandex;
 
 use std::fmt;
 use std::path::Path;
@@ -6,15 +13,16 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::blocks::Blocks;
-use super::delimited::DelimitedForm;
-use super::events::YandexForm;
-use super::json::JsonForm;
 use super::options::ReadOptions;
-use super::text::TextForm;
 use crate::files::ending;
 use crate::named::find_named;
 use crate::options::{listed, option_value};
 use crate::{Error, Result};
+use delimited::DelimitedForm;
+use json::JsonForm;
+pub(super) use json::parse_list;
+pub(super) use text::TextForm;
+use yandex::YandexForm;
 
 /// The form of a log file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,19 +7,19 @@ use std::path::{Path, PathBuf};
 
 use memchr::memchr;
 
-use super::bad_rows::{BadKind, BadRow, Fault};
-use super::blocks::{After, Block, Blocks, Cut, Lines, cut_at_lines, damage, is_text, lines_end};
-use super::build::RowBuilder;
-use super::layout::Layout;
-use super::missing::refuse_header;
-use super::options::ReadOptions;
-use super::pages::find_lists;
-use super::record::{Record, Value};
 use super::text::{Parsed, TextForm, bad_rows_of};
 use crate::error::Place;
+use crate::log::bad_rows::{BadKind, BadRow, Fault};
+use crate::log::blocks::{After, Block, Blocks, Cut, Lines, cut_at_lines, damage, is_text, lines_end};
+use crate::log::build::RowBuilder;
+use crate::log::layout::Layout;
+use crate::log::missing::refuse_header;
+use crate::log::options::ReadOptions;
+use crate::log::pages::find_lists;
+use crate::log::record::{Record, Value};
 use crate::{Error, Result};
 use array::{Piece, Pieces, elements_end};
-pub(super) use value::parse_list;
+pub(in crate::log) use value::parse_list;
 use value::{read_keys, read_object};
 
 /// So many of the first objects tell the columns.
@@ -101,8 +101,8 @@ impl TextForm for JsonForm {
         &self.layout
     }
 
-    fn columns(&self) -> Vec<(String, super::shape::ColumnKind)> {
-        self.names.iter().map(|name| (name.clone(), super::shape::ColumnKind::Any)).collect()
+    fn columns(&self) -> Vec<(String, crate::log::shape::ColumnKind)> {
+        self.names.iter().map(|name| (name.clone(), crate::log::shape::ColumnKind::Any)).collect()
     }
 
     fn is_array(&self) -> bool {

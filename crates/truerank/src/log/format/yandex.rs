@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use super::text::{Parsed, TextForm, bad_rows_of};
 use crate::error::Place;
 use crate::log::bad_rows::{BadKind, BadRow, Fault};
 use crate::log::blocks::{Block, Blocks, Cut, Lines, cut_at_lines, damage};
@@ -12,14 +13,13 @@ use crate::log::missing::refuse_header;
 use crate::log::options::{ClickList, ReadOptions};
 use crate::log::pages::Lists;
 use crate::log::record::{Record, Value};
-use crate::log::text::{Parsed, TextForm, bad_rows_of};
 use crate::{Error, Result};
 
 /// What the fields of a line are called; the last two are the list of a query and the document of a click.
 const COLUMNS: [&str; 7] = ["session", "time", "event", "query", "region", "docs", "doc"];
 
 /// How to read the lines of a file.
-pub(in crate::log) struct YandexForm {
+pub(super) struct YandexForm {
     path: PathBuf,
     layout: Layout,
     stops: bool,

@@ -4,15 +4,15 @@ mod record;
 
 use std::path::{Path, PathBuf};
 
-use super::bad_rows::{BadKind, BadRow, Fault};
-use super::blocks::{After, Block, Blocks, Cut, Lines, MAX_RECORD, damage, is_text};
-use super::build::RowBuilder;
-use super::layout::Layout;
-use super::options::{Header, ReadOptions};
-use super::pages::{Lists, find_lists};
-use super::record::{Record, Value};
 use super::text::{Parsed, TextForm, bad_rows_of};
 use crate::error::Place;
+use crate::log::bad_rows::{BadKind, BadRow, Fault};
+use crate::log::blocks::{After, Block, Blocks, Cut, Lines, MAX_RECORD, damage, is_text};
+use crate::log::build::RowBuilder;
+use crate::log::layout::Layout;
+use crate::log::options::{Header, ReadOptions};
+use crate::log::pages::{Lists, find_lists};
+use crate::log::record::{Record, Value};
 use crate::{Error, Result};
 use record::{BadQuote, Span, records_end, split_record};
 
@@ -129,8 +129,8 @@ impl TextForm for DelimitedForm {
         &self.layout
     }
 
-    fn columns(&self) -> Vec<(String, super::shape::ColumnKind)> {
-        (0..self.width).map(|at| (format!("c{at}"), super::shape::ColumnKind::Text)).collect()
+    fn columns(&self) -> Vec<(String, crate::log::shape::ColumnKind)> {
+        (0..self.width).map(|at| (format!("c{at}"), crate::log::shape::ColumnKind::Text)).collect()
     }
 
     fn cut(&self) -> Cut {
