@@ -32,7 +32,7 @@ pub struct FeatureImportance {
     /// Of trees: how many splits are by this feature.
     pub splits: Option<usize>,
     /// Of linear rankers: the weight of the feature; of a linear network, of the feature after it was normalised.
-    pub weight: Option<f32>,
+    pub weight: Option<f64>,
 }
 
 /// How much each feature matters, in order.
@@ -63,7 +63,7 @@ pub(super) fn importance(
             ndcg_loss: ndcg.and_then(|ndcg_before| Some(ndcg_before - self::ndcg(sample, &after)?)),
             gain: inside.gain(feature),
             splits: inside.trees.as_ref().map(|trees| trees[feature].splits),
-            weight: inside.weights.as_ref().map(|weights| weights[feature]),
+            weight: inside.weights.as_ref().map(|weights| f64::from(weights[feature])),
         });
         progress.advance(1)?;
     }

@@ -106,7 +106,7 @@ impl Explanation {
             (format!("loss of {MEASURE}"), Format::Measure, |found| found.ndcg_loss),
             ("share of gain".into(), Format::Percent, |found| found.gain),
             ("splits".into(), Format::Count, |found| found.splits.map(|splits| splits as f64)),
-            ("weight".into(), Format::Number, |found| found.weight.map(f64::from)),
+            ("weight".into(), Format::Number, |found| found.weight),
         ];
         let known = |value: &Value| self.importance.iter().any(|found| value(found).is_some());
         let columns: Vec<_> = all.into_iter().filter(|(_, _, value)| known(value)).collect();
