@@ -43,6 +43,30 @@ def test_counts_of_whole_number_ids(which, request, tmp_path):
     assert_same_counts(read_parquet(path), tmp_path / "counts")
 
 
+def test_transitions_are_those_of_pandas(moving_log, tmp_path):
+    truerank("count", moving_log, "--transitions", "-o", tmp_path / "counts")
+    log = read_parquet(moving_log).sort_values(["query", "session", "position"])
+    page = ["query", "session"]
+    lists = log.groupby(page).agg(user=("user", "first"), docs=("doc", tuple), positions=("position", tuple)).reset_index()
+    clicks = log[log["click"].astype(bool)]
+    steps = pd.DataFrame({
+        **{name: clicks[name] for name in page},
+        "from_position": clicks.groupby(page)["position"].shift(fill_value=0),
+        "to_position": clicks["position"],
+    })
+    last = clicks.groupby(page)["position"].max().rename("from_position").reset_index()
+    ends = lists[page].merge(last, how="left", on=page).fillna({"from_position": 0}).assign(to_position=0)
+    steps = pd.concat([steps, ends]).merge(lists, on=page)
+    key = ["query", "docs", "positions", "user", "from_position", "to_position"]
+    expected = steps.groupby(key, as_index=False).size().rename(columns={"size": "sessions"})
+    ours = read_parquet(tmp_path / "counts/lists.parquet").merge(read_parquet(tmp_path / "counts/transitions.parquet"), on=["query", "list"])
+    for name in ["docs", "positions"]:
+        ours[name] = ours[name].map(tuple)
+    ours, expected = (table[[*key, "sessions"]].sort_values(key, ignore_index=True) for table in (ours, expected))
+    assert len(ours) > 1000
+    pd.testing.assert_frame_equal(ours, expected, check_dtype=False, check_column_type=False)
+
+
 @pytest.fixture
 def awkward(moving_log):
     """A log whose ids hold what breaks careless CSV readers, and numbers that are different texts."""

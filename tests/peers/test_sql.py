@@ -31,18 +31,24 @@ def database(moving_log):
 
 
 def test_duckdb_counts_the_same(database, moving_log, tmp_path):
-    truerank("count", moving_log, "--patterns", "-o", tmp_path / "counts")
+    truerank("count", moving_log, "--patterns", "--transitions", "-o", tmp_path / "counts")
     view = views(database, truerank("sql", "--dialect", "duckdb", "--log", "clicks"))
     assert view("checks").empty
     assert_same(read_parquet(tmp_path / "counts/cells.parquet"), view("cells"), ["query", "doc", "position", "user"])
     assert_same(read_parquet(tmp_path / "counts/sessions.parquet"), view("sessions"), ["query", "user"])
-    patterns = database.execute("SELECT query, shown, sessions FROM truerank_patterns ORDER BY query, shown").fetchall()
+    patterns = database.execute('SELECT query, "user", shown, sessions FROM truerank_patterns ORDER BY query, shown, "user"').fetchall()
     ours = read_parquet(tmp_path / "counts/patterns.parquet")
     pages = [
-        (row.query, [{"position": p, "doc": d, "click": c} for p, d, c in zip(row.positions, row.docs, row.clicks)], row.sessions)
+        (row.query, row.user, [{"position": p, "doc": d, "click": c} for p, d, c in zip(row.positions, row.docs, row.clicks)], row.sessions)
         for row in ours.itertuples()
     ]
     assert patterns == pages
+    assert view("shared_positions").empty
+    lists = database.execute("SELECT * FROM truerank_lists ORDER BY query, list").fetchall()
+    ours = read_parquet(tmp_path / "counts/lists.parquet").itertuples()
+    assert lists == [(row.query, row.list, [{"position": p, "doc": d} for p, d in zip(row.positions, row.docs)]) for row in ours]
+    ours = read_parquet(tmp_path / "counts/transitions.parquet")
+    assert_same(ours, view("transitions"), ["query", "list", "user", "from_position", "to_position"])
 
 
 def test_names_are_data(database, tmp_path):
@@ -101,7 +107,7 @@ def test_every_dialect_parses_with_any_names(dialect):
     mappings = [f"--column={field}={name}" for field, name in NAMES.items()]
     script = truerank("sql", "--dialect", dialect, *mappings, "--column", "session=a`b+c", "--log", "it's.`; DROP TABLE x; --")
     statements = sqlglot.parse(script, read=dialect)
-    assert [type(statement).__name__ for statement in statements] == ["Create"] * 7 + ["Select"] * 4
+    assert [type(statement).__name__ for statement in statements] == ["Create"] * 12 + ["Select"] * 7
     assert not any(list(statement.find_all(sqlglot.exp.Drop)) for statement in statements)
 
 

@@ -13,7 +13,7 @@ def engine(request):
 
 
 def test_a_simulated_log(engine, simulated, tmp_path):
-    printed = assert_same_counts(simulated, engine, tmp_path, "--patterns")
+    printed = assert_same_counts(simulated, engine, tmp_path, "--patterns", "--transitions")
     assert "impressions  " in printed and "patterns" in printed
 
 

@@ -44,7 +44,7 @@ const CASES: [Case; 14] = [
         )
     },
     case("count clicks.csv --on-bad-row quarantine -o out", "count other.csv --on-bad-row quarantine -o out", &["out"]),
-    case("count clicks.csv --patterns -o out", "count other.csv -o out", &["out"]),
+    case("count clicks.csv --patterns --transitions -o out", "count other.csv -o out", &["out"]),
     case(
         "propensity counts --data data --resamples 0 -o out.json",
         "propensity counts --data data --resamples 0 --per-user -o out.json",

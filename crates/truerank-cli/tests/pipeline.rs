@@ -107,8 +107,9 @@ fn a_program_can_read_every_summary() {
     let simulated = sandbox.json(&format!("{SIMULATE} --json"));
     let keys = ["sessions", "impressions", "clicks", "click_rate", "examination", "output", "propensities"];
     has_keys(&simulated, &keys);
-    let counted = sandbox.json(&format!("{COUNT} --json --patterns"));
+    let counted = sandbox.json(&format!("{COUNT} --json --patterns --transitions"));
     let mut keys = vec!["impressions", "clicks", "sessions", "queries", "documents", "users", "cells", "patterns"];
+    keys.extend(["lists", "transitions"]);
     keys.extend(["rows_left_out", "rows_left_out_by_kind", "remarks"]);
     has_keys(&counted, &keys);
     assert_eq!(["sessions", "impressions", "clicks"].map(|key| simulated[key] == counted[key]), [true; 3]);

@@ -104,9 +104,10 @@ fn the_order_of_rows_and_files_leaves_no_trace_in_counts() {
     sandbox.write("some.csv", format!("{header}\n{}\n", some.join("\n")));
     sandbox.write("others.csv", format!("{header}\n{}\n", others.join("\n")));
     let counts_of = |logs: &str| {
-        sandbox.run(&format!("count {logs} --patterns -o counts"));
-        ["cells.parquet", "sessions.parquet", "patterns.parquet", "pages.parquet", "meta.json"]
-            .map(|name| sandbox.read(&format!("counts/{name}")))
+        sandbox.run(&format!("count {logs} --patterns --transitions -o counts"));
+        let tables = ["cells", "sessions", "patterns", "lists", "transitions", "pages"];
+        let names = tables.map(|name| format!("{name}.parquet")).into_iter().chain(["meta.json".to_string()]);
+        names.map(|name| sandbox.read(&format!("counts/{name}"))).collect::<Vec<_>>()
     };
     let expected = counts_of("clicks.csv");
     for logs in ["shuffled.csv", "others.csv some.csv"] {

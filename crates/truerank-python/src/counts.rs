@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int32Array, Int64Array};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use truerank::counts::{CountOptions, Counts, CountsView, LogSource, LogSummary};
+use truerank::counts::{CountOptions, Counts, CountsView, END, LogSource, LogSummary, Transitions};
 use truerank::files::RoomOptions;
 
 use crate::error::LogWarning;
@@ -60,7 +60,7 @@ impl PyCounts {
     /// `{"column": "type", "query": ["search"], "click": ["open"]}`. `on_bad_row` is `"error"`, `"skip"` or a file that
     /// bad rows go to. `since` and `until` choose result pages by their time. `list_separator` and `clicks` (`"flags"`,
     /// `"docs"`, `"positions"`) are for lists. `patterns=True` also counts which clicks occur together, which the PRS loss
-    /// needs. What does not fit into `memory` (`"2GiB"`; half of what is free by default) while counting goes to the folder
+    /// needs. `transitions=True` also counts how users go from click to click, which click models need. What does not fit into `memory` (`"2GiB"`; half of what is free by default) while counting goes to the folder
     /// `temporary`.
     #[staticmethod]
     #[pyo3(signature = (log, *, progress=None, **options))]
@@ -104,6 +104,29 @@ impl PyCounts {
     fn sessions(&self, py: Python<'_>) -> PyResult<PyTable> {
         let columns = run_quiet(py, || Ok(session_columns(&self.inner)))?;
         table("Sessions", columns)
+    }
+
+    /// How users went from click to click on each list of results: query, list, user, from_position, to_position, sessions.
+    ///
+    /// Position 0 is outside of the list: before the first click, after the last. `list` is the number of the list within its
+    /// query, from 1; `lists` says what it showed. None where transitions were not counted.
+    ///
+    /// >>> log = {"session": [1, 1, 2, 2], "user": ["u", "u", "v", "v"], "query": [7, 7, 7, 7],
+    /// ...        "doc": ["a", "b", "a", "b"], "position": [1, 2, 1, 2], "click": [0, 1, 0, 0]}
+    /// >>> truerank.Counts.from_log(log, transitions=True).transitions["to_position"]
+    /// array([2, 0, 0], dtype=int32)
+    #[getter]
+    fn transitions(&self, py: Python<'_>) -> PyResult<Option<PyTable>> {
+        let columns = run_quiet(py, || Ok(self.inner.transitions.as_ref().map(|all| row_columns(&self.inner, all))))?;
+        columns.map(|columns| table("Transitions", columns)).transpose()
+    }
+
+    /// The documents of the lists that transitions are counted on: query, list, doc, position; a row for each document. None where
+    /// transitions were not counted.
+    #[getter]
+    fn lists(&self, py: Python<'_>) -> PyResult<Option<PyTable>> {
+        let columns = run_quiet(py, || Ok(self.inner.transitions.as_ref().map(|all| list_columns(&self.inner, all))))?;
+        columns.map(|columns| table("Lists", columns)).transpose()
     }
 
     /// The totals, the rows left out and what should be known, as `truerank count --json` prints them.
@@ -234,6 +257,42 @@ fn cell_columns(counts: &Counts) -> Vec<(&'static str, ArrayRef)> {
         ("user", id_column(&counts.users, cells().map(|cell| cell.user))),
         ("impressions", numbers(cells().map(|cell| cell.impressions))),
         ("clicks", numbers(cells().map(|cell| cell.clicks))),
+    ]
+}
+
+/// The number of each list within its query, from 1.
+fn numbers_within_queries(transitions: &Transitions) -> Vec<i32> {
+    let queries = transitions.lists.chunk_by(|a, b| a.query == b.query);
+    queries.flat_map(|lists| 1..=lists.len() as i32).collect()
+}
+
+fn small(values: impl Iterator<Item = u32>) -> ArrayRef {
+    Arc::new(Int32Array::from_iter_values(values.map(|value| value as i32)))
+}
+
+fn row_columns(counts: &Counts, all: &Transitions) -> Vec<(&'static str, ArrayRef)> {
+    let (rows, within) = (|| all.rows.iter(), numbers_within_queries(all));
+    let list = Int32Array::from_iter_values(rows().map(|row| within[row.list as usize]));
+    vec![
+        ("query", id_column(&counts.queries, rows().map(|row| all.lists[row.list as usize].query))),
+        ("list", Arc::new(list)),
+        ("user", id_column(&counts.users, rows().map(|row| row.user))),
+        ("from_position", small(rows().map(|row| row.from))),
+        ("to_position", small(rows().map(|row| if row.to == END { 0 } else { row.to }))),
+        ("sessions", numbers(rows().map(|row| row.sessions))),
+    ]
+}
+
+fn list_columns(counts: &Counts, all: &Transitions) -> Vec<(&'static str, ArrayRef)> {
+    let within = numbers_within_queries(all);
+    let shown = || {
+        all.lists.iter().zip(&within).flat_map(|(list, &number)| all.of(list).iter().map(move |s| (list, number, s)))
+    };
+    vec![
+        ("query", id_column(&counts.queries, shown().map(|(list, ..)| list.query))),
+        ("list", Arc::new(Int32Array::from_iter_values(shown().map(|(_, number, _)| number)))),
+        ("doc", id_column(&counts.docs, shown().map(|(.., shown)| shown.doc))),
+        ("position", small(shown().map(|(.., shown)| shown.position))),
     ]
 }
 

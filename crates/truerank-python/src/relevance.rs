@@ -305,7 +305,8 @@ impl From<PairWeights> for PyPairWeights {
 /// Weighs pairs of a clicked and an unclicked document by propensity ratios, for the PRS loss (Wang et al. 2021).
 ///
 /// The counts need `patterns=True`. `ratio` is `"prs"` (the default), as published: examination of the unclicked document over that
-/// of the clicked one; or `"prs-by-score"`: that of the lower-scored over that of the higher-scored, while a ranker learns.
+/// of the clicked one; `"prs-by-score"`: that of the lower-scored over that of the higher-scored, while a ranker learns; or
+/// `"prs-by-user"`: the published ratio with the examination of each page's own user.
 ///
 /// >>> simulation = truerank.simulate(truerank.generate("tiny"), sessions=2000)
 /// >>> pairs = truerank.pair_weights(simulation.counts(patterns=True), simulation.propensities)
@@ -327,7 +328,7 @@ pub fn pair_weights(
 
 #[pymethods]
 impl PyPairWeights {
-    /// What weighs a pair: `"prs"` or `"prs-by-score"`.
+    /// What weighs a pair: `"prs"`, `"prs-by-score"` or `"prs-by-user"`.
     #[getter]
     fn ratio(&self) -> String {
         self.inner.ratio.to_string()

@@ -117,6 +117,28 @@ def test_counts_are_those_of_the_command_line(columns, texts, command, tmp_path)
         assert truerank.Counts.read(theirs) == counts
 
 
+def test_transitions_are_those_of_a_loop(columns, command, tmp_path):
+    log = pandas.DataFrame(columns).drop_duplicates(["session", "query", "position"])
+    counts = truerank.Counts.from_log(log, transitions=True)
+    lists = {}
+    for query, number, doc, position in zip(*(counts.lists[name] for name in counts.lists.columns)):
+        lists.setdefault((query, number), []).append((position, doc))
+    found = {}
+    for query, number, user, *step, sessions in zip(*(counts.transitions[name] for name in counts.transitions.columns)):
+        found[query, tuple(lists[query, number]), user, *step] = sessions
+    expected = {}
+    for (_, query), page in log.sort_values("position").groupby(["session", "query"]):
+        clicked = [0, *page.position[page.click.astype(bool)], 0]
+        for step in zip(clicked, clicked[1:]):
+            key = (query, tuple(zip(page.position, page.doc)), page.user.iloc[0], *step)
+            expected[key] = expected.get(key, 0) + 1
+    assert found == expected
+    log.to_parquet(tmp_path / "log.parquet")
+    command("count", tmp_path / "log.parquet", "--transitions", "-o", tmp_path / "theirs")
+    assert truerank.Counts.read(tmp_path / "theirs") == counts
+    assert truerank.Counts.from_log(log).transitions is None and truerank.Counts.from_log(log).lists is None
+
+
 def test_little_memory_changes_nothing(log, counts, tmp_path):
     assert truerank.Counts.from_log(log, memory="1MiB", temporary=tmp_path) == counts
     assert not list(tmp_path.iterdir())

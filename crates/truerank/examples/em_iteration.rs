@@ -58,6 +58,7 @@ fn counts(queries: u32) -> Counts {
         cells,
         sessions: (0..queries * USERS).map(session).collect(),
         patterns: None,
+        transitions: None,
         pages: None,
     }
 }

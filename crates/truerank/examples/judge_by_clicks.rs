@@ -88,6 +88,7 @@ fn certain_clicks(data: &Dataset, shown: &ShownLists, simulator: &Simulator<'_>)
         cells,
         sessions: (0..data.query_count() as u32).map(|query| SessionCount { query, user: 0, sessions }).collect(),
         patterns: None,
+        transitions: None,
         pages: None,
     };
     (counts, Propensities { population: vec![1.0; 10], ..Propensities::default() })

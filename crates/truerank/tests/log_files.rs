@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use proptest::prelude::*;
-use truerank::counts::{CountOptions, Counts, LogSource, count_log};
+use truerank::counts::{CountOptions, Counts, END, LogSource, ShownList, Transition, count_log};
 use truerank::ids::{Ids, Texts};
 use truerank::log::{BadKind, Columns, Impression, Log, LogWriter, ReadOptions, write_log};
 use truerank::progress::Silent;
@@ -69,7 +69,7 @@ fn shuffle<T>(items: &mut [T], mut state: u64) {
 
 type Cells = BTreeMap<(String, String, u32, String), (u64, u64)>;
 type Shown = Vec<(u32, String, bool)>;
-type Pages = BTreeMap<(String, Shown), u64>;
+type Pages = BTreeMap<(String, Shown, String), u64>;
 
 /// The obvious loop over the rows.
 fn expected(log: &Log) -> (Cells, BTreeMap<(String, String), u64>, Pages) {
@@ -89,7 +89,7 @@ fn expected(log: &Log) -> (Cells, BTreeMap<(String, String), u64>, Pages) {
     for ((_, query), (user, mut shown)) in pages {
         *sessions.entry((name(&log.queries, query), name(&log.users, user))).or_default() += 1;
         shown.sort();
-        *patterns.entry((name(&log.queries, query), shown)).or_default() += 1;
+        *patterns.entry((name(&log.queries, query), shown, name(&log.users, user))).or_default() += 1;
     }
     (cells, sessions, patterns)
 }
@@ -107,9 +107,60 @@ fn found(counts: &Counts) -> (Cells, BTreeMap<(String, String), u64>, Pages) {
         let mut shown: Vec<_> =
             patterns.shown[p.shown.clone()].iter().map(|s| (s.position, name(d, s.doc), s.click)).collect();
         shown.sort();
-        ((name(q, p.query), shown), p.sessions)
+        ((name(q, p.query), shown, name(u, p.user)), p.sessions)
     });
     (cells.collect(), sessions.collect(), pages.collect())
+}
+
+/// Query, list, user, and positions from and to, 0 for the end; how many sessions.
+type Steps = BTreeMap<(String, Vec<(u32, String)>, String, u32, u32), u64>;
+
+/// The obvious loop over the pages.
+fn expected_steps(log: &Log) -> Steps {
+    let name = |ids: &Ids, i: u32| ids.name(i as usize).into_owned();
+    let mut pages: BTreeMap<(u64, u32), Vec<Impression>> = BTreeMap::new();
+    log.impressions.iter().for_each(|row| pages.entry((row.session, row.query)).or_default().push(*row));
+    let mut steps = Steps::new();
+    for mut page in pages.into_values() {
+        page.sort_by_key(|row| row.position);
+        let list: Vec<(u32, String)> = page.iter().map(|row| (row.position, name(&log.docs, row.doc))).collect();
+        let (query, user) = (name(&log.queries, page[0].query), name(&log.users, page[0].user));
+        let mut from = 0;
+        let ends = page.iter().filter(|row| row.click).map(|row| row.position).chain([0]);
+        for to in ends {
+            *steps.entry((query.clone(), list.clone(), user.clone(), from, to)).or_default() += 1;
+            from = to;
+        }
+    }
+    steps
+}
+
+fn found_steps(counts: &Counts) -> Steps {
+    let name = |ids: &Ids, i: u32| ids.name(i as usize).into_owned();
+    let all = counts.transitions.as_ref().unwrap();
+    let rows = all.by_list().flat_map(|(list, rows)| rows.iter().map(move |row| (list, row)));
+    let step = |(list, row): (&ShownList, &Transition)| {
+        let shown = all.of(list).iter().map(|shown| (shown.position, name(&counts.docs, shown.doc))).collect();
+        let to = if row.to == END { 0 } else { row.to };
+        ((name(&counts.queries, list.query), shown, name(&counts.users, row.user), row.from, to), row.sessions)
+    };
+    rows.map(step).collect()
+}
+
+/// The log with one document at each position of a page: later ones stand below, with gaps.
+fn one_by_one(log: &Log) -> Log {
+    let mut log = log.clone();
+    let mut last: HashMap<(u64, u32), u32> = HashMap::new();
+    for row in &mut log.impressions {
+        let last = last.entry((row.session, row.query)).or_default();
+        row.position += *last;
+        *last = row.position;
+    }
+    log
+}
+
+fn with_all() -> CountOptions {
+    with_patterns().transitions(true)
 }
 
 /// Sorted and without repeats, ids in their natural order.
@@ -160,6 +211,26 @@ proptest! {
         assert_ordered(&counts);
         prop_assert_eq!(summary.rows, log.impressions.len() as u64);
         prop_assert_eq!(summary.sessions, counts.sessions.iter().map(|s| s.sessions).sum::<u64>());
+    }
+
+    #[test]
+    fn transitions_equal_the_obvious_loop_in_any_order(log in logs(), order in any::<u64>()) {
+        let log = one_by_one(&log);
+        let (counts, _) = count_log(&log, &with_all()).unwrap();
+        prop_assert_eq!(found_steps(&counts), expected_steps(&log));
+        // Beside them nothing changes.
+        let (without, _) = count_log(&log, &with_patterns()).unwrap();
+        prop_assert_eq!(&Counts { transitions: None, ..counts.clone() }, &without);
+        let mut shuffled = log.clone();
+        shuffle(&mut shuffled.impressions, order);
+        let reference = bytes_of(&counts);
+        for threads in 1..=3 {
+            let again = on_threads(threads, || count_log(&shuffled, &with_all()).unwrap().0);
+            prop_assert!(bytes_of(&again) == reference);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        counts.write(&folder.path().join("counts")).unwrap();
+        prop_assert_eq!(Counts::read(&folder.path().join("counts")).unwrap(), counts);
     }
 
     #[test]
@@ -501,4 +572,21 @@ fn a_real_log_is_counted() {
         at(position).map(|c| c.clicks).sum::<u64>() as f64 / at(position).map(|c| c.impressions).sum::<u64>() as f64
     };
     assert!((rate(1) - 0.50).abs() < 0.005 && (rate(9) - 0.27).abs() < 0.005);
+}
+
+#[test]
+fn pages_with_two_documents_at_a_position_have_no_transitions() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.csv");
+    let rows = "session,user,query,doc,position,click\n1,u,q,a,1,0\n1,u,q,b,2,1\n1,u,q,c,2,0\n";
+    std::fs::write(&path, rows).unwrap();
+    let log = LogSource::files([&path], ReadOptions::new());
+    let message = log.count(&with_all(), &Silent).unwrap_err().to_string();
+    let expected = format!(
+        "{}:4: session '1' of query 'q' shows two documents at position 2, but click transitions need one at each; number \
+         the results of a page from 1, or count without `transitions`",
+        path.display()
+    );
+    assert_eq!(message, expected);
+    assert!(log.count(&with_patterns(), &Silent).is_ok());
 }

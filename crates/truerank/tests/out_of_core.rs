@@ -76,7 +76,7 @@ fn counts_are_the_same_bytes_in_any_memory() {
     let folder = tempfile::tempdir().unwrap();
     let paths = write_parts(&log(40_000), folder.path());
     let options = ReadOptions::new();
-    let all = CountOptions::new().patterns(true);
+    let all = CountOptions::new().patterns(true).transitions(true);
     let (in_memory, _) = LogSource::files(&paths, options.clone()).count(&all, &Silent).unwrap();
     let written = folder.path().join("counts");
     in_memory.write(&written).unwrap();

@@ -42,7 +42,7 @@ fn artefacts(folder: &Path) -> truerank::Result<Vec<(PathBuf, Read)>> {
     for name in ["log.parquet", "log.csv.zst", "log.csv.gz"] {
         write_log(&log, &place(name))?;
     }
-    let (counts, _) = count_log(&log, &CountOptions::new().patterns(true))?;
+    let (counts, _) = count_log(&log, &CountOptions::new().patterns(true).transitions(true))?;
     counts.write(&place("counts"))?;
     let propensities = simulator.propensities();
     propensities.write(&place("propensities.json"))?;
@@ -51,7 +51,7 @@ fn artefacts(folder: &Path) -> truerank::Result<Vec<(PathBuf, Read)>> {
     Training::linear().steps(3).fit_targets(&train, &lists, None, &Silent)?.save(&place("ranker.safetensors"))?;
     trees(train.feature_count())?.save(&place("trees.safetensors"))?;
     let data: Read = |path| read_dataset(path, &DataOptions::new()).map(of_debug);
-    let all: [(&str, Read); 13] = [
+    let all: [(&str, Read); 15] = [
         ("data.parquet", data),
         ("log.parquet", read_log),
         ("log.csv.zst", read_log),
@@ -59,6 +59,8 @@ fn artefacts(folder: &Path) -> truerank::Result<Vec<(PathBuf, Read)>> {
         ("counts/cells.parquet", read_counts),
         ("counts/sessions.parquet", read_counts),
         ("counts/patterns.parquet", read_counts),
+        ("counts/lists.parquet", read_counts),
+        ("counts/transitions.parquet", read_counts),
         ("counts/pages.parquet", read_counts),
         ("counts/meta.json", read_counts),
         ("propensities.json", |path| Propensities::read(path).map(of_debug)),

@@ -24,6 +24,7 @@ What was shown and not clicked must be in it.
 Examples:
   truerank count clicks.parquet -o counts/
   truerank count clicks.parquet --patterns -o counts/      (for the PRS loss)
+  truerank count clicks.parquet --transitions -o counts/   (for click models)
   truerank count 'logs/*.csv.gz' --columns user=client_id -o counts/
   truerank count searches.jsonl --columns session=user+search -o counts/
   truerank count news.csv --columns query= --click-when 'dwell_time>0' -o counts/
@@ -63,7 +64,11 @@ impl Count {
         let log = self.log.source()?;
         check_folder(&self.output, is_counts_file)?;
         let (counted, summary) = match &self.engine {
-            Some(url) => SparkCount::new(url).patterns(self.what.0.patterns).count(&log, &self.output, progress)?,
+            Some(url) => {
+                let what = &self.what.0;
+                let count = SparkCount::new(url).patterns(what.patterns).transitions(what.transitions);
+                count.count(&log, &self.output, progress)?
+            }
             None => {
                 let room = self.memory.room_beside(&self.output);
                 log.count_into(&self.output, &self.what.0.room(Some(room)), progress)?

@@ -10,8 +10,8 @@ use crate::output::print_exactly;
 #[derive(clap::Args)]
 #[command(after_help = "\
 The log is a table with one row per shown document. The statements make views:
-what is wrong with the log (must be empty), cells, sessions and patterns, as
-`truerank count` does. Sessions and queries of several columns
+what is wrong with the log (must be empty), cells, sessions, patterns, lists
+and click transitions, as `truerank count` does. Sessions and queries of several columns
 (session=user+task), logs without users (user=) or queries (query=) and
 --click-when are as there; columns are not guessed.
 

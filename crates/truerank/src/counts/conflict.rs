@@ -25,6 +25,8 @@ pub(super) enum Clash {
     Users(u32, u32),
     /// A document is shown twice on it; where that is settled, it keeps this position.
     Doc(u32, u32),
+    /// Two documents are shown at this position, but click transitions need to know which was clicked.
+    Position(u32),
 }
 
 /// A contradiction in a log, with the names of what it is about.
@@ -42,6 +44,8 @@ pub(crate) enum ConflictKind {
     Doc(String, u32),
     /// A page belongs to two users.
     Users(String, String),
+    /// A page shows two documents at one position, where click transitions are counted.
+    Position(u32),
 }
 
 impl NamedConflict {
@@ -50,6 +54,7 @@ impl NamedConflict {
         let kind = match conflict.kind {
             Clash::Users(a, b) => ConflictKind::Users(name(&names.users, a), name(&names.users, b)),
             Clash::Doc(doc, position) => ConflictKind::Doc(name(&names.docs, doc), position),
+            Clash::Position(position) => ConflictKind::Position(position),
         };
         NamedConflict { session: conflict.session, query: name(&names.queries, conflict.query), kind }
     }
@@ -70,6 +75,10 @@ impl NamedConflict {
                  give each user's sessions their own ids, or join columns with `columns` session=USER+SESSION",
                 shown(a),
                 shown(b)
+            ),
+            ConflictKind::Position(position) => format!(
+                "session '{session}' of query '{query}' shows two documents at position {position}, but click transitions \
+                 need one at each; number the results of a page from 1, or count without `transitions`"
             ),
         }
     }
@@ -196,6 +205,8 @@ impl<'a> State<'a> {
                 self.seen |= stays;
                 !stays
             }
+            ConflictKind::Position(position) if rows.positions[row] != *position => false,
+            ConflictKind::Position(_) => std::mem::replace(&mut self.seen, true),
             ConflictKind::Users(..) if !is_error => true,
             ConflictKind::Users(..) => {
                 let user = name(&rows.users, row);
@@ -207,6 +218,7 @@ impl<'a> State<'a> {
         let kind = match self.conflict.kind {
             ConflictKind::Doc(..) => BadKind::RepeatedDoc,
             ConflictKind::Users(..) => BadKind::TwoUsers,
+            ConflictKind::Position(_) => BadKind::Position,
         };
         is_bad.then_some((kind, self.conflict))
     }

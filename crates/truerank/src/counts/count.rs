@@ -24,6 +24,8 @@ options! {
     pub struct CountOptions {
         /// Also count which clicks occur together; the PRS loss needs it.
         patterns: bool = false;
+        /// Also count how users go from click to click on each list of results; click models need it.
+        transitions: bool = false;
     }
     beside {
         /// How much memory to hold, and where the rest goes; without, all is held.
@@ -38,7 +40,7 @@ impl CountOptions {
     }
 
     fn counter(&self) -> Result<Counter> {
-        let counter = Counter::new().patterns(self.patterns);
+        let counter = Counter::new().patterns(self.patterns).transitions(self.transitions);
         match &self.room {
             Some(room) => counter.room(room),
             None => Ok(counter),
@@ -101,12 +103,13 @@ fn write(mut counted: Counted, folder: &Path, progress: &dyn Progress) -> Result
     let names = std::mem::take(&mut counted.names);
     let names = Names { queries: &names.queries, docs: &names.docs, users: &names.users };
     let pages = std::mem::take(&mut counted.pages);
-    let mut writer = FolderWriter::create(folder, names, counted.has_patterns)?;
+    let mut writer = FolderWriter::create(folder, names, counted.beside)?;
     writer.write_pages(&pages)?;
     counted.for_each_batch(|batch| {
         writer.push_cells(&batch.cells)?;
         writer.push_sessions(&batch.sessions)?;
         writer.push_patterns(&batch.patterns)?;
+        writer.push_transitions(&batch.transitions)?;
         progress.advance(batch.cells.iter().map(|cell| cell.impressions).sum())?;
         Ok(())
     })?;

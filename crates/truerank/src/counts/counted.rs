@@ -4,7 +4,7 @@ use super::conflict::{Conflict, NamedConflict};
 use super::merge::{Merge, SortedRun};
 use super::model::Counts;
 use super::pages::Pages;
-use super::partition::Part;
+use super::partition::{Beside, Part};
 use super::record::Batch;
 use super::store::Store;
 use super::summary::PageSummary;
@@ -12,14 +12,15 @@ use super::tables::{NumberedIds, Renumber};
 use super::used::UsedIds;
 use crate::Result;
 
-/// Cells that are merged at a time.
+/// Rows that are merged at a time.
 const BATCH: usize = 1 << 18;
 
 /// Counts in runs, and what was seen on the way.
 pub(super) struct Counted {
     pub names: NumberedIds,
     pub summary: PartSummary,
-    pub has_patterns: bool,
+    /// What was counted beside cells and sessions.
+    pub beside: Beside,
     /// Whole pages.
     pub pages: Pages,
     renumber: Option<Renumber>,
@@ -62,7 +63,7 @@ impl Counted {
     pub fn new(
         names: NumberedIds,
         used: Option<UsedIds>,
-        has_patterns: bool,
+        beside: Beside,
         mut pages: Pages,
         runs: Vec<SortedRun>,
         store: Store,
@@ -76,7 +77,7 @@ impl Counted {
             }
             None => (names, None),
         };
-        Counted { names, summary, has_patterns, pages, renumber, runs, store }
+        Counted { names, summary, beside, pages, renumber, runs, store }
     }
 
     /// Bytes that were not held but put on disk.
@@ -105,7 +106,7 @@ impl Counted {
 
     /// All counts in memory.
     pub fn into_counts(mut self) -> Result<Counts> {
-        let has_patterns = self.has_patterns;
+        let beside = self.beside;
         let NumberedIds { users, queries, docs } = std::mem::take(&mut self.names);
         let pages = Some(std::mem::take(&mut self.pages));
         let mut all = Batch::default();
@@ -113,7 +114,9 @@ impl Counted {
             all.append(batch);
             Ok(())
         })?;
-        let patterns = has_patterns.then_some(all.patterns);
-        Ok(Counts { queries, docs, users, cells: all.cells, sessions: all.sessions, patterns, pages })
+        let Batch { cells, sessions, patterns, transitions } = all;
+        let patterns = beside.patterns.then_some(patterns);
+        let transitions = beside.transitions.then_some(transitions);
+        Ok(Counts { queries, docs, users, cells, sessions, patterns, transitions, pages })
     }
 }

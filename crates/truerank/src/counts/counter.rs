@@ -63,14 +63,20 @@ pub struct Counter {
 }
 
 impl Counter {
-    /// Counts cells and sessions, without click patterns.
+    /// Counts cells and sessions, without click patterns and transitions.
     pub fn new() -> Self {
         Counter::default()
     }
 
     /// Whether to count click patterns too. Default: no.
     pub fn patterns(mut self, patterns: bool) -> Self {
-        self.rules.patterns = patterns;
+        self.rules.beside.patterns = patterns;
+        self
+    }
+
+    /// Whether to count click transitions too. Default: no.
+    pub fn transitions(mut self, transitions: bool) -> Self {
+        self.rules.beside.transitions = transitions;
         self
     }
 
@@ -150,7 +156,7 @@ impl Counter {
         let summary = PartSummary::of(parts, named);
         let Work { used, rules, sampler, store, .. } = work;
         let used = used.filter(|_| summary.outside + summary.of_two_users > 0);
-        Ok(Counted::new(names, used, rules.patterns, sampler.finish(), runs, store, summary))
+        Ok(Counted::new(names, used, rules.beside, sampler.finish(), runs, store, summary))
     }
 }
 

@@ -1,14 +1,17 @@
-//! Counts on disk: a folder of `cells.parquet`, `sessions.parquet`, `pages.parquet` and `patterns.parquet` where there are any,
-//! and `meta.json`.
+//! Counts on disk: a folder of `cells.parquet`, `sessions.parquet`, `meta.json`, and where there are any, `pages.parquet`,
+//! `patterns.parquet`, and `lists.parquet` with `transitions.parquet`.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::checks::Checks;
+use super::list_checks::ListChecks;
+use super::list_tables::RawTransitions;
 use super::model::{Counts, Pattern, Patterns};
 use super::pages::Pages;
 use super::tables::{NewIds, NumberedIds, TablePaths, read_cells, read_pages, read_patterns, read_sessions};
+use super::transitions::Transitions;
 use super::view::Totals;
 use super::whole_pages::check_patterns;
 use crate::files::table::FileType;
@@ -18,7 +21,7 @@ use crate::{Error, Result};
 const COUNTS: FileType = FileType { name: "truerank/counts", version: 1 };
 pub(crate) const CELLS: FileType = FileType { name: "truerank/cells", version: 1 };
 pub(crate) const SESSIONS: FileType = FileType { name: "truerank/sessions", version: 1 };
-pub(crate) const PATTERNS: FileType = FileType { name: "truerank/patterns", version: 1 };
+pub(crate) const PATTERNS: FileType = FileType { name: "truerank/patterns", version: 2 };
 
 pub(crate) const PAGES: FileType = FileType { name: "truerank/pages", version: 1 };
 
@@ -36,6 +39,11 @@ pub(crate) struct Meta {
     users: u64,
     pub max_position: u32,
     pub patterns: bool,
+    /// How many lists of documents and click transitions there are, where they were counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lists: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transitions: Option<u64>,
     /// How many whole pages there are, where any were kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<u64>,
@@ -54,6 +62,8 @@ impl Meta {
             users: totals.users,
             max_position: totals.max_position,
             patterns: totals.patterns.is_some(),
+            lists: totals.lists,
+            transitions: totals.transitions,
             pages: totals.pages,
         }
     }
@@ -77,6 +87,31 @@ impl Meta {
             serde_json::from_str(&text).map_err(|e| Error::input(&path, format!("is not JSON: {e}")))?;
         COUNTS.check(&path, value["type"].as_str(), value["version"].as_u64())?;
         serde_json::from_value(value).map_err(|e| Error::input(&path, format!("is not complete: {e}")))
+    }
+
+    /// Whether click transitions were counted.
+    pub fn has_transitions(&self) -> bool {
+        self.lists.is_some() || self.transitions.is_some()
+    }
+
+    /// Bytes that lists and transitions take in memory: 24 each, and 8 for each document of a list.
+    pub(super) fn bytes_of_transitions(&self) -> u64 {
+        let (lists, rows) = (self.lists.unwrap_or(0), self.transitions.unwrap_or(0));
+        let length = self.impressions.div_ceil(self.sessions.max(1));
+        lists.saturating_mul(24u64.saturating_add(length.saturating_mul(8))).saturating_add(rows.saturating_mul(24))
+    }
+
+    /// Compares the numbers of lists and of transitions with what it says.
+    pub(super) fn check_transitions(&self, tables: &TablePaths, lists: u64, transitions: u64) -> Result<()> {
+        let found = [(&tables.lists, self.lists, lists), (&tables.transitions, self.transitions, transitions)];
+        match found.into_iter().find(|(_, said, found)| said.unwrap_or(0) != *found) {
+            None => Ok(()),
+            Some((path, said, found)) => {
+                let said = said.unwrap_or(0);
+                let finding = format!("has {found} rows, but meta.json says {said}; count the log again");
+                Err(Error::input(path, finding))
+            }
+        }
     }
 
     /// Compares what it says with what the tables have; `of_patterns` are the sessions of patterns, where there are any.
@@ -107,8 +142,9 @@ impl Meta {
 
 /// Whether a folder of counts may hold a file of this name.
 pub fn is_counts_file(name: &str) -> bool {
-    let ours = ["cells.parquet", "sessions.parquet", "patterns.parquet", "pages.parquet", "meta.json", "bad-rows.txt"];
-    ours.contains(&name)
+    let tables = ["cells", "sessions", "patterns", "lists", "transitions", "pages"];
+    let is_table = |name: &str| name.strip_suffix(".parquet").is_some_and(|name| tables.contains(&name));
+    is_table(name) || ["meta.json", "bad-rows.txt"].contains(&name)
 }
 
 fn not_found(path: &Path) -> Error {
@@ -132,13 +168,18 @@ impl Counts {
         })?;
         if meta.patterns {
             let last = meta.max_position;
-            read_patterns(&tables.patterns, last, &mut ids, |query, page, count| patterns.push(query, page, count))?;
+            read_patterns(&tables.patterns, last, &mut ids, |query, user, page, count| {
+                patterns.push(query, user, page, count);
+            })?;
         }
+        let mut transitions =
+            meta.has_transitions().then(|| read_kept_transitions(&meta, &tables, &mut ids)).transpose()?;
         let mut pages = read_kept_pages(&meta, &tables, &mut ids)?;
         let (numbered, numbers) = ids.into_sorted();
         cells.iter_mut().for_each(|cell| numbers.renumber_cell(cell));
         sessions.iter_mut().for_each(|count| numbers.renumber_session(count));
         numbers.renumber_patterns(&mut patterns);
+        transitions.iter_mut().for_each(|transitions| numbers.renumber_raw(transitions));
         pages.iter_mut().for_each(|pages| numbers.renumber_pages(pages));
         let mut checks = Checks::new(&tables, &numbered, pages.as_ref());
         checks.add(&cells, &sessions);
@@ -148,9 +189,20 @@ impl Counts {
         meta.check(folder, &totals, of_patterns)?;
         let misfit = meta.patterns.then(|| check_patterns(&tables, &numbered, &patterns, &cells)).flatten();
         misfit.map_or(Ok(()), Err)?;
+        let checks = ListChecks { tables: &tables, ids: &numbered, lists_before: 0, rows_before: 0 };
+        transitions.iter().try_for_each(|raw| checks.check(raw, &cells, &sessions))?;
+        let transitions = transitions.map(Transitions::from);
         let NumberedIds { queries, docs, users } = numbered;
-        Ok(Counts { queries, docs, users, cells, sessions, patterns: meta.patterns.then_some(patterns), pages })
+        let patterns = meta.patterns.then_some(patterns);
+        Ok(Counts { queries, docs, users, cells, sessions, patterns, transitions, pages })
     }
+}
+
+/// The click transitions of a folder that has them.
+fn read_kept_transitions(meta: &Meta, tables: &TablePaths, ids: &mut NewIds) -> Result<RawTransitions> {
+    let raw = RawTransitions::read(tables, meta.max_position, ids)?;
+    meta.check_transitions(tables, raw.lists.len() as u64, raw.rows.len() as u64)?;
+    Ok(raw)
 }
 
 /// The whole pages of a folder, where it has any.

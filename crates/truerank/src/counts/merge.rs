@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::model::{Cell, Pattern, Patterns, SessionCount, Shown};
+use super::model::{Cell, Patterns, SessionCount, Shown};
 use super::record::{Batch, Records, encode};
 use super::store::{Segment, Store};
+use super::transitions::Transitions;
 use super::used::UsedIds;
 use crate::{Error, Result};
 
@@ -108,11 +109,11 @@ impl<'a> Merge<'a> {
         Ok(merge)
     }
 
-    /// Appends at least `cells` cells and what belongs to their queries to `batch`; less at the end.
-    pub fn read(&mut self, cells: usize, batch: &mut Batch) -> Result<()> {
-        while batch.cells.len() < cells {
+    /// Appends what belongs to the next queries, or parts of them, to `batch`, until it has `rows` rows; less at the end.
+    pub fn read(&mut self, rows: usize, batch: &mut Batch) -> Result<()> {
+        while batch.size() < rows {
             if let Some(shared) = &mut self.shared {
-                if shared.read(&mut self.cursors, cells, batch)? {
+                if shared.read(&mut self.cursors, rows, batch)? {
                     let done = self.shared.take();
                     done.into_iter().flat_map(|shared| shared.parts).try_for_each(|part| self.queue(part.cursor))?;
                 }
@@ -166,7 +167,7 @@ impl Part {
         Part { cursor, counts: Batch::default(), done: 0 }
     }
 
-    /// The next cell, read from the run where none is left. Sessions and patterns stay until the end.
+    /// The next cell, read from the run where none is left. Sessions, patterns and transitions stay until the end.
     fn cell(&mut self, cursors: &mut [Cursor<'_>], query: u32) -> Result<Option<Cell>> {
         while self.done == self.counts.cells.len() {
             self.counts.cells.clear();
@@ -182,9 +183,9 @@ impl Part {
 }
 
 impl Shared {
-    /// Merges until `batch` has so many cells; says whether that was all of the query.
-    fn read(&mut self, cursors: &mut [Cursor<'_>], cells: usize, batch: &mut Batch) -> Result<bool> {
-        while batch.cells.len() < cells {
+    /// Merges until `batch` has so many rows; says whether that was all of the query.
+    fn read(&mut self, cursors: &mut [Cursor<'_>], rows: usize, batch: &mut Batch) -> Result<bool> {
+        while batch.size() < rows {
             let Some(cell) = self.next_cell(cursors)? else {
                 self.finish(batch);
                 return Ok(true);
@@ -229,26 +230,27 @@ impl Shared {
         );
         let parts = self.parts.iter().map(|part| &part.counts.patterns);
         add_patterns(self.query, parts, &mut batch.patterns);
+        let parts: Vec<&Transitions> = self.parts.iter().map(|part| &part.counts.transitions).collect();
+        batch.transitions.add_parts(self.query, parts.iter().copied());
     }
 }
 
 /// Appends the patterns of one query, those that are alike added up.
 fn add_patterns<'a>(query: u32, parts: impl Iterator<Item = &'a Patterns>, sum: &mut Patterns) {
-    let mut all: Vec<(&[Shown], u64)> = parts
-        .flat_map(|part| part.patterns.iter().map(|pattern| (&part.shown[pattern.shown.clone()], pattern.sessions)))
-        .collect();
+    let of_part = |part: &'a Patterns| {
+        part.patterns.iter().map(|pattern| (&part.shown[pattern.shown.clone()], pattern.user, pattern.sessions))
+    };
+    let mut all: Vec<(&[Shown], u32, u64)> = parts.flat_map(of_part).collect();
     all.sort_unstable();
-    for same in all.chunk_by(|a, b| a.0 == b.0) {
-        let start = sum.shown.len();
-        sum.shown.extend_from_slice(same[0].0);
-        let sessions = same.iter().map(|(_, sessions)| sessions).sum();
-        sum.patterns.push(Pattern { query, shown: start..sum.shown.len(), sessions });
+    for same in all.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        sum.push(query, same[0].1, same[0].0, same.iter().map(|(.., sessions)| sessions).sum());
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::counts::transitions::{END, Listed, Transition};
     use crate::files::Room;
     use crate::memory::Memory;
 
@@ -261,8 +263,11 @@ mod tests {
         batch.cells.extend(cells.iter().map(|&(doc, user, count)| cell(query, doc, user, count)));
         batch.sessions.extend(cells.iter().map(|&(_, user, sessions)| SessionCount { query, user, sessions }));
         let shown: Vec<Shown> = cells.iter().map(|&(doc, ..)| Shown { position: 1, doc, click: false }).collect();
-        batch.patterns.patterns.push(Pattern { query, shown: 0..shown.len(), sessions: 1 });
-        batch.patterns.shown = shown;
+        batch.patterns.push(query, 0, &shown, 1);
+        for (list, &(doc, user, sessions)) in cells.iter().enumerate() {
+            batch.transitions.push_list(query, [Listed { position: 1, doc }]);
+            batch.transitions.rows.push(Transition { list: list as u32, user, from: 0, to: END, sessions });
+        }
         batch
     }
 
@@ -277,7 +282,7 @@ mod tests {
         let mut all = Batch::default();
         loop {
             let before = all.clone();
-            merge.read(all.cells.len() + step, &mut all).unwrap();
+            merge.read(all.size() + step, &mut all).unwrap();
             if all == before {
                 return all;
             }
@@ -308,6 +313,12 @@ mod tests {
                 let patterns: Vec<_> =
                     all.patterns.patterns.iter().map(|p| (p.query, p.shown.len(), p.sessions)).collect();
                 assert_eq!(patterns, [(0, 1, 1), (2, 1, 1), (5, 2, 2), (5, 2, 1), (9, 1, 1)]);
+                let lists = all.transitions.by_list().map(|(list, rows)| {
+                    assert_eq!(rows.len(), 1);
+                    (list.query, all.transitions.of(list)[0].doc, rows[0].user, rows[0].sessions)
+                });
+                let expected = [(0, 1, 0, 2), (2, 7, 7, 7), (5, 1, 3, 10), (5, 2, 4, 2), (5, 3, 1, 8), (9, 0, 0, 1)];
+                assert_eq!(lists.collect::<Vec<_>>(), expected);
             }
         }
     }
@@ -322,7 +333,9 @@ mod tests {
         let mut part = Batch::default();
         merge.read(1000, &mut part).unwrap();
         assert_eq!(part.cells, counts(3, &rows[..1000]).cells);
+        assert!(part.transitions.rows.is_empty());
         merge.read(usize::MAX, &mut part).unwrap();
         assert_eq!(part.cells, counts(3, &rows).cells);
+        assert_eq!(part.transitions, counts(3, &rows).transitions);
     }
 }

@@ -24,6 +24,10 @@
 //! on each other, and holding out pages need it, and a sample is enough for them: `Pages` are those of the least hashes of
 //! session and query, so that they are the same in any row order. Counts drawn as cells, and those made on Spark, have none.
 //!
+//! [`Transitions`] are cells with more of the page left: how often users of a list of documents went from one click to the
+//! next. Lists are told apart by their content while a query is counted, and get their numbers, by query and content, when
+//! they are written. Where a query stands in several runs, its transitions and patterns are added up in memory.
+//!
 //! A [`CountsView`] has ids and totals at hand, cells and sessions in blocks of whole queries. Where blocks end depends on
 //! the data alone, and sums are taken in their order, so results are the same bytes in memory and from disk. Both are read by
 //! the same functions (`tables`) and checked by the same `Checks`: pages must be among what cells and sessions count, and
@@ -36,6 +40,8 @@ mod count;
 mod counted;
 mod counter;
 mod folder;
+mod list_checks;
+mod list_tables;
 mod merge;
 mod model;
 mod numbering;
@@ -48,6 +54,7 @@ mod source;
 mod split;
 mod store;
 mod stored;
+mod stored_lists;
 mod summary;
 mod tables;
 mod transitions;
@@ -62,6 +69,7 @@ pub use count::{CountOptions, count_log};
 pub use counter::Counter;
 pub use folder::is_counts_file;
 pub(crate) use folder::{CELLS, Meta, PATTERNS, SESSIONS};
+pub(crate) use list_tables::{FROM, LISTS, TO, TRANSITIONS};
 pub use model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
 pub use pages::{Page, Pages};
 pub use source::LogSource;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::pages::Pages;
+use super::transitions::Transitions;
 use crate::ids::Ids;
 
 /// What a click log says, whatever its length: everything downstream reads this and never a session.
@@ -22,6 +23,8 @@ pub struct Counts {
     pub sessions: Vec<SessionCount>,
     /// Who clicked what together, where it was asked for; the PRS loss needs it.
     pub patterns: Option<Patterns>,
+    /// How users went from click to click, where it was asked for; click models need it.
+    pub transitions: Option<Transitions>,
     /// Whole result pages, where they were seen.
     pub pages: Option<Pages>,
 }
@@ -57,7 +60,7 @@ pub struct SessionCount {
 /// Result pages with their clicks, and how many sessions looked just so.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Patterns {
-    /// Sorted by query, then by what was shown and clicked.
+    /// Sorted by query, then by what was shown and clicked, then by user; at most one for each such combination.
     pub patterns: Vec<Pattern>,
     /// The result pages, one after another, each sorted by position.
     pub shown: Vec<Shown>,
@@ -82,6 +85,8 @@ impl Patterns {
 pub struct Pattern {
     /// Number of the query.
     pub query: u32,
+    /// Number of the user.
+    pub user: u32,
     /// Its documents: this range of [`Patterns::shown`].
     pub shown: Range<usize>,
     /// How many sessions.
@@ -100,11 +105,11 @@ pub struct Shown {
 }
 
 impl Patterns {
-    /// Appends a result page that `sessions` looked like.
-    pub(super) fn push(&mut self, query: u32, page: &[Shown], sessions: u64) {
+    /// Appends a result page that `sessions` of a user looked like.
+    pub(super) fn push(&mut self, query: u32, user: u32, page: &[Shown], sessions: u64) {
         let start = self.shown.len();
         self.shown.extend_from_slice(page);
-        self.patterns.push(Pattern { query, shown: start..self.shown.len(), sessions });
+        self.patterns.push(Pattern { query, user, shown: start..self.shown.len(), sessions });
     }
 }
 

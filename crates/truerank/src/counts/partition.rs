@@ -4,13 +4,14 @@ use rayon::slice::ParallelSliceMut;
 
 use super::conflict::{Clash, Conflict, NamedConflict};
 use super::merge::RunWriter;
-use super::model::{Cell, Pattern, SessionCount, Shown};
+use super::model::{Cell, SessionCount, Shown};
 use super::numbering::AllNumbers;
 use super::pages::{KeyedPages, PageSampler};
 use super::pieces::{Piece, Row};
 use super::record::Batch;
 use super::summary::PageSummary;
 use super::tables::NumberedIds;
+use super::transitions::ListCounter;
 use crate::Error;
 use crate::log::ReadOptions;
 use crate::random::hash;
@@ -66,12 +67,18 @@ impl From<Error> for Stop {
 /// How pages are counted.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    /// Whether click patterns are counted.
-    pub patterns: bool,
+    pub beside: Beside,
     /// Whether contradictions are settled by leaving rows out, instead of being an error.
     pub settles: bool,
     /// The range of time that pages must lie in.
     pub range: Option<ReadOptions>,
+}
+
+/// What is counted beside cells and sessions.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Beside {
+    pub patterns: bool,
+    pub transitions: bool,
 }
 
 impl Rules {
@@ -157,9 +164,11 @@ struct Scratch {
     page: Vec<Row>,
     /// The documents of the current page.
     docs: Vec<u32>,
-    /// What each page showed, where patterns are counted, and where each page starts.
+    /// What each page showed, where patterns are counted, and the user, start and end of each page.
     shown: Vec<Shown>,
-    pages: Vec<(usize, usize)>,
+    pages: Vec<(u32, usize, usize)>,
+    /// The steps of each page, where transitions are counted.
+    lists: ListCounter,
     counts: Batch,
 }
 
@@ -204,8 +213,11 @@ impl Scratch {
             let settled = settle(&mut self.page, &mut part.pages.repeated_docs_dropped);
             part.conflicts.extend(settled.into_iter().map(conflict));
         }
-        self.take_page(first.user, rules.patterns, part);
-        Ok(true)
+        self.take_page(first.user, part);
+        match self.take_shown(first.user, rules.beside) {
+            None => Ok(true),
+            Some(position) => Err(conflict(Clash::Position(position))),
+        }
     }
 
     /// Keeps the current page whole if it is among the chosen ones.
@@ -228,18 +240,35 @@ impl Scratch {
         }
     }
 
-    fn take_page(&mut self, user: u32, patterns: bool, part: &mut Part) {
+    fn take_page(&mut self, user: u32, part: &mut Part) {
         self.users.push(user);
         self.keys.extend(self.page.iter().map(|row| cell_key(row.doc, row, user)));
         let clicks = self.page.iter().map(|row| u64::from(row.shown & 1)).sum();
         part.clicks += clicks;
         part.pages.add(self.page.iter().map(|row| row.shown >> 1), clicks);
-        if patterns {
-            let start = self.shown.len();
-            self.shown.extend(self.page.iter().map(shown));
-            self.shown[start..].sort_unstable();
-            self.pages.push((start, self.shown.len()));
+    }
+
+    /// Takes the page as a whole, where that is counted. Returns a position that two of its documents share, if that must not be.
+    fn take_shown(&mut self, user: u32, beside: Beside) -> Option<u32> {
+        if !beside.patterns && !beside.transitions {
+            return None;
         }
+        let start = self.shown.len();
+        self.shown.extend(self.page.iter().map(shown));
+        let page = &mut self.shown[start..];
+        page.sort_unstable();
+        if beside.transitions {
+            let shared = page.windows(2).find(|two| two[0].position == two[1].position);
+            if let Some(shared) = shared {
+                return Some(shared[0].position);
+            }
+            self.lists.add(user, page);
+        }
+        match beside.patterns {
+            true => self.pages.push((user, start, self.shown.len())),
+            false => self.shown.truncate(start),
+        }
+        None
     }
 
     fn count_query(&mut self, query: u32) -> &Batch {
@@ -248,6 +277,7 @@ impl Scratch {
         let users = self.users.chunk_by(|a, b| a == b);
         self.counts.sessions.extend(users.map(|u| SessionCount { query, user: u[0], sessions: u.len() as u64 }));
         self.count_patterns(query);
+        self.lists.finish(query, &mut self.counts.transitions);
         &self.counts
     }
 
@@ -262,14 +292,11 @@ impl Scratch {
 
     fn count_patterns(&mut self, query: u32) {
         let shown = &self.shown;
-        let page = |&(start, end): &(usize, usize)| &shown[start..end];
-        self.pages.sort_unstable_by(|a, b| page(a).cmp(page(b)));
-        let patterns = &mut self.counts.patterns;
+        let page = |&(user, start, end): &(u32, usize, usize)| (&shown[start..end], user);
+        self.pages.sort_unstable_by(|a, b| page(a).cmp(&page(b)));
         for same in self.pages.chunk_by(|a, b| page(a) == page(b)) {
-            let start = patterns.shown.len();
-            patterns.shown.extend_from_slice(page(&same[0]));
-            let shown = start..patterns.shown.len();
-            patterns.patterns.push(Pattern { query, shown, sessions: same.len() as u64 });
+            let (shown, user) = page(&same[0]);
+            self.counts.patterns.push(query, user, shown, same.len() as u64);
         }
     }
 }

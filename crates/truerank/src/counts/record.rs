@@ -4,6 +4,7 @@
 //! orders are kept as they are.
 
 use super::model::{Cell, Pattern, Patterns, SessionCount, Shown};
+use super::transitions::{END, Listed, Transition, Transitions};
 use crate::files::varint::{put, take};
 
 /// Rows of a table in a record at most, so that a reader holds little of a large query.
@@ -17,6 +18,7 @@ pub(crate) struct Batch {
     pub cells: Vec<Cell>,
     pub sessions: Vec<SessionCount>,
     pub patterns: Patterns,
+    pub transitions: Transitions,
 }
 
 impl Batch {
@@ -25,6 +27,7 @@ impl Batch {
         self.sessions.clear();
         self.patterns.patterns.clear();
         self.patterns.shown.clear();
+        self.transitions.clear();
     }
 
     /// Appends the counts of later queries.
@@ -32,10 +35,16 @@ impl Batch {
         self.cells.extend_from_slice(&later.cells);
         self.sessions.extend_from_slice(&later.sessions);
         self.patterns.append(&later.patterns);
+        self.transitions.append(&later.transitions);
+    }
+
+    /// How many rows there are of what can be many more than queries.
+    pub fn size(&self) -> usize {
+        self.cells.len() + self.patterns.patterns.len() + self.transitions.rows.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.cells.is_empty() && self.sessions.is_empty() && self.patterns.patterns.is_empty()
+        self.size() == 0 && self.sessions.is_empty()
     }
 }
 
@@ -49,9 +58,10 @@ pub(crate) fn encode<E>(
     let mut cells = counts.cells.chunks(ROWS);
     let mut sessions = counts.sessions.chunks(ROWS);
     let mut patterns = counts.patterns.patterns.chunks(ROWS);
+    let mut transitions = counts.transitions.rows.chunks(ROWS);
     loop {
-        let parts = (cells.next(), sessions.next(), patterns.next());
-        if let (None, None, None) = parts {
+        let parts = (cells.next(), sessions.next(), patterns.next(), transitions.next());
+        if let (None, None, None, None) = parts {
             return Ok(());
         }
         let start = out.len();
@@ -60,6 +70,7 @@ pub(crate) fn encode<E>(
         put_cells(out, parts.0.unwrap_or_default());
         put_sessions(out, parts.1.unwrap_or_default());
         put_patterns(out, parts.2.unwrap_or_default(), &counts.patterns.shown);
+        put_transitions(out, parts.3.unwrap_or_default(), &counts.transitions);
         let size = (out.len() - start - SIZE) as u32;
         out[start..start + SIZE].copy_from_slice(&size.to_le_bytes());
         full(out)?;
@@ -103,11 +114,36 @@ fn put_sessions(out: &mut Vec<u8>, sessions: &[SessionCount]) {
 fn put_patterns(out: &mut Vec<u8>, patterns: &[Pattern], shown: &[Shown]) {
     put(out, patterns.len() as u64);
     for pattern in patterns {
+        put(out, u64::from(pattern.user));
         put(out, pattern.sessions);
         put(out, pattern.shown.len() as u64);
         for shown in &shown[pattern.shown.clone()] {
             put(out, u64::from(shown.position));
             put(out, u64::from(shown.doc) << 1 | u64::from(shown.click));
+        }
+    }
+}
+
+/// Puts some transitions with their lists. A list that is in several records is put into each.
+fn put_transitions(out: &mut Vec<u8>, rows: &[Transition], all: &Transitions) {
+    let of_list = || rows.chunk_by(|a, b| a.list == b.list);
+    put(out, of_list().count() as u64);
+    for rows in of_list() {
+        let shown = all.of(&all.lists[rows[0].list as usize]);
+        put(out, shown.len() as u64);
+        for listed in shown {
+            put(out, u64::from(listed.position));
+            put(out, u64::from(listed.doc));
+        }
+        put(out, rows.len() as u64);
+        let mut user = 0;
+        for row in rows {
+            put(out, u64::from(row.user.wrapping_sub(user)));
+            put(out, u64::from(row.from));
+            // The end is the largest number there is; so it takes a byte.
+            put(out, u64::from(row.to.wrapping_add(1)));
+            put(out, row.sessions);
+            user = row.user;
         }
     }
 }
@@ -142,7 +178,8 @@ impl<'a> Records<'a> {
         let query = take(&mut content)? as u32;
         take_cells(&mut content, query, &mut batch.cells)?;
         take_sessions(&mut content, query, &mut batch.sessions)?;
-        take_patterns(&mut content, query, &mut batch.patterns)
+        take_patterns(&mut content, query, &mut batch.patterns)?;
+        take_transitions(&mut content, query, &mut batch.transitions)
     }
 }
 
@@ -179,6 +216,7 @@ fn take_sessions(bytes: &mut &[u8], query: u32, sessions: &mut Vec<SessionCount>
 
 fn take_patterns(bytes: &mut &[u8], query: u32, patterns: &mut Patterns) -> Option<()> {
     for _ in 0..take(bytes)? {
+        let user = take(bytes)? as u32;
         let sessions = take(bytes)?;
         let start = patterns.shown.len();
         for _ in 0..take(bytes)? {
@@ -186,10 +224,33 @@ fn take_patterns(bytes: &mut &[u8], query: u32, patterns: &mut Patterns) -> Opti
             let doc = take(bytes)?;
             patterns.shown.push(Shown { position, doc: (doc >> 1) as u32, click: doc & 1 == 1 });
         }
-        patterns.patterns.push(Pattern { query, shown: start..patterns.shown.len(), sessions });
+        patterns.patterns.push(Pattern { query, user, shown: start..patterns.shown.len(), sessions });
     }
     Some(())
 }
+
+fn take_transitions(bytes: &mut &[u8], query: u32, transitions: &mut Transitions) -> Option<()> {
+    let mut shown = Vec::new();
+    for _ in 0..take(bytes)? {
+        shown.clear();
+        for _ in 0..take(bytes)? {
+            shown.push(Listed { position: take(bytes)? as u32, doc: take(bytes)? as u32 });
+        }
+        if !transitions.is_last(query, &shown) {
+            transitions.push_list(query, shown.iter().copied());
+        }
+        let list = transitions.lists.len() as u32 - 1;
+        let mut user = 0u32;
+        for _ in 0..take(bytes)? {
+            user = user.wrapping_add(take(bytes)? as u32);
+            let (from, to) = (take(bytes)? as u32, (take(bytes)? as u32).wrapping_sub(1));
+            transitions.rows.push(Transition { list, user, from, to, sessions: take(bytes)? });
+        }
+    }
+    Some(())
+}
+
+const _: () = assert!(END.wrapping_add(1) == 0);
 
 #[cfg(test)]
 mod tests {
@@ -219,7 +280,13 @@ mod tests {
             let start = batch.patterns.shown.len();
             batch.patterns.shown.extend((0..doc % 3).map(|i| Shown { position, doc: doc - i, click: clicks > 0 }));
             let shown = start..batch.patterns.shown.len();
-            batch.patterns.patterns.push(Pattern { query, shown, sessions: clicks });
+            batch.patterns.patterns.push(Pattern { query, user, shown, sessions: clicks });
+            let list = batch.transitions.lists.len() as u32;
+            // A list is not the same as the one before it.
+            let number = Listed { position: list, doc };
+            batch.transitions.push_list(query, (0..position % 3).map(|doc| Listed { position, doc }).chain([number]));
+            let row = |to| Transition { list, user, from: position, to, sessions: impressions };
+            batch.transitions.rows.extend([row(doc), row(END)]);
         }
         batch
     }

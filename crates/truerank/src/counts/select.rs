@@ -4,6 +4,7 @@ use rand::RngExt;
 
 use super::model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
 use super::pages::Pages;
+use super::transitions::Transitions;
 use super::used::Renumbering;
 use crate::ids::Ids;
 use crate::random::{fraction, stream};
@@ -40,14 +41,17 @@ impl Counts {
             let side = if fraction(seed, number, HELD_OUT_PAGES) < share { &mut held_out } else { &mut train };
             side.push(page.query, page.user, pages.of(page).iter().copied());
         }
-        let of_pages = |pages: Pages, cells, sessions| {
+        let of_pages = |pages: Pages, (cells, sessions), transitions| {
             let (queries, docs, users) = (self.queries.clone(), self.docs.clone(), self.users.clone());
             let all = vec![true; queries.len()];
-            Counts { queries, docs, users, cells, sessions, patterns: None, pages: Some(pages) }.select_queries(&all)
+            Counts { queries, docs, users, cells, sessions, patterns: None, transitions, pages: Some(pages) }
+                .select_queries(&all)
         };
         let (cells, sessions) = held_out.counted();
         let rest = (less_cells(&self.cells, &cells), less_sessions(&self.sessions, &sessions));
-        Ok((of_pages(train, rest.0, rest.1), of_pages(held_out, cells, sessions)))
+        let transitions = self.transitions.as_ref().map(|_| Transitions::of_pages(&held_out));
+        let other = self.transitions.as_ref().zip(transitions.as_ref()).map(|(all, some)| all.less(some));
+        Ok((of_pages(train, rest, other), of_pages(held_out, (cells, sessions), transitions)))
     }
 
     /// The queries for which `keep`, which has an entry for each, is true. Ids that then do not occur are left out.
@@ -72,7 +76,8 @@ impl Counts {
         Counts {
             cells: cells.into_iter().map(cell).collect(),
             sessions: sessions.into_iter().map(session).collect(),
-            patterns: self.patterns.as_ref().map(|patterns| patterns.select(keep, &queries, &docs)),
+            patterns: self.patterns.as_ref().map(|patterns| patterns.select(keep, &queries, &docs, &users)),
+            transitions: self.transitions.as_ref().map(|all| all.select(keep, &queries, &docs, &users)),
             pages: self.pages.as_ref().map(|pages| pages.select(keep, &queries, &docs, &users)),
             queries: queries.ids,
             docs: docs.ids,
@@ -89,14 +94,15 @@ impl Counts {
 }
 
 impl Patterns {
-    fn select(&self, keep: &[bool], queries: &Renumbering, docs: &Renumbering) -> Patterns {
+    fn select(&self, keep: &[bool], queries: &Renumbering, docs: &Renumbering, users: &Renumbering) -> Patterns {
         let mut selected = Patterns::default();
         for pattern in self.patterns.iter().filter(|pattern| keep[pattern.query as usize]) {
             let start = selected.shown.len();
             let page = &self.shown[pattern.shown.clone()];
             selected.shown.extend(page.iter().map(|shown| Shown { doc: docs.number(shown.doc), ..*shown }));
             let shown = start..selected.shown.len();
-            selected.patterns.push(Pattern { query: queries.number(pattern.query), shown, sessions: pattern.sessions });
+            let (query, user) = (queries.number(pattern.query), users.number(pattern.user));
+            selected.patterns.push(Pattern { query, user, shown, sessions: pattern.sessions });
         }
         selected
     }
@@ -167,7 +173,7 @@ mod tests {
         let data = Generator::preset(Preset::Tiny).generate().unwrap().train;
         let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 5).unwrap()];
         let log = Simulation::new().sessions(sessions).seed(seed).prepare(&data, &lists).unwrap().log();
-        count_log(&log, &CountOptions::new().patterns(true)).unwrap().0
+        count_log(&log, &CountOptions::new().patterns(true).transitions(true)).unwrap().0
     }
 
     #[test]
@@ -182,6 +188,8 @@ mod tests {
             total(Counts::click_count),
             total(|counts| counts.queries.len() as u64),
             total(|counts| counts.patterns.as_ref().unwrap().patterns.len() as u64),
+            total(|counts| counts.transitions.as_ref().unwrap().lists.len() as u64),
+            total(|counts| counts.transitions.as_ref().unwrap().rows.iter().map(|row| row.sessions).sum()),
         ] {
             assert_eq!(parts, whole);
         }
@@ -205,6 +213,7 @@ mod tests {
         for side in [&learned, &held_out] {
             let (cells, sessions) = side.pages.as_ref().unwrap().counted();
             assert!(cells == side.cells && sessions == side.sessions);
+            assert!(side.transitions.as_ref() == Some(&Transitions::of_pages(side.pages.as_ref().unwrap())));
         }
         assert!(counts.split_pages(0.3, 1).unwrap() == (learned, held_out));
         let without = Counts { pages: None, ..counts };

@@ -51,11 +51,24 @@ impl LogSource {
     /// the last ones by time. What is chosen by chance follows from the seed; see [`Counts::split_queries`] and
     /// [`Counts::split_pages`].
     pub fn split(&self, by: SplitBy, share: f64, seed: u64, progress: &dyn Progress) -> Result<SplitLog> {
+        self.split_counting(&CountOptions::new(), by, share, seed, progress)
+    }
+
+    /// The same with what the options say of what is counted. Click patterns of pages that are held out are not known, so
+    /// [`SplitBy::Pages`] leaves both parts without.
+    pub fn split_counting(
+        &self,
+        what: &CountOptions,
+        by: SplitBy,
+        share: f64,
+        seed: u64,
+        progress: &dyn Progress,
+    ) -> Result<SplitLog> {
         self.check_split(by, share)?;
         if by == SplitBy::Time {
-            return self.split_by_time(share, progress);
+            return self.split_by_time(what, share, progress);
         }
-        let (counts, summary) = self.count(&CountOptions::new(), progress)?;
+        let (counts, summary) = self.count(what, progress)?;
         let (train, held_out) = match by {
             SplitBy::Pages => counts.split_pages(share, seed)?,
             _ => counts.split_queries(share, seed)?,
@@ -63,10 +76,10 @@ impl LogSource {
         Ok(SplitLog { train, held_out, by, summary })
     }
 
-    fn split_by_time(&self, share: f64, progress: &dyn Progress) -> Result<SplitLog> {
+    fn split_by_time(&self, what: &CountOptions, share: f64, progress: &dyn Progress) -> Result<SplitLog> {
         let LogSource::Rows(parts, options) = self else { return Err(no_times()) };
         let at = time_at(parts, options, 1.0 - share)?;
-        let count = |options| count_rows(parts, &options, &CountOptions::new(), progress);
+        let count = |options| count_rows(parts, &options, what, progress);
         let (train, summary) = count(options.as_ref().clone().until(at))?;
         let (held_out, _) = count(options.as_ref().clone().since(at))?;
         Ok(SplitLog { train, held_out, by: SplitBy::Time, summary })

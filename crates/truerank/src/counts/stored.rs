@@ -6,9 +6,13 @@ use std::path::Path;
 
 use super::checks::Checks;
 use super::folder::{CELLS, Meta, read_kept_pages};
+use super::list_checks::ListChecks;
+use super::list_tables::{RawTransitions, read_lists, read_transitions};
 use super::model::{Cell, Counts, SessionCount, Shown};
 use super::pages::Pages;
+use super::stored_lists::{Cutter, RowPlace, decode};
 use super::tables::{NewIds, NumberedIds, Renumber, TablePaths, read_cells, read_patterns, read_sessions};
+use super::transitions::Transitions;
 use super::view::{BLOCK, Block, CountsView, Totals};
 use crate::files::table::TableReader;
 use crate::files::varint::{put, take, take_u32};
@@ -42,9 +46,9 @@ impl Need {
     }
 
     fn bytes(self, folder: &Path) -> Result<u64> {
-        Meta::read(folder)?;
+        let meta = Meta::read(folder)?;
         let cells = TableReader::open_as(&TablePaths::new(folder).cells, CELLS)?.row_count();
-        Ok(self.of_cells(cells as u64))
+        Ok(self.of_cells(cells as u64).saturating_add(meta.bytes_of_transitions()))
     }
 }
 
@@ -81,6 +85,8 @@ pub struct StoredCounts {
     sessions_per_query: Vec<u64>,
     sessions_per_user: Vec<u64>,
     blocks: Vec<StoredBlock>,
+    /// The lists and the transitions of each block, where they were counted.
+    transitions: Option<(Vec<RowPlace>, Vec<RowPlace>)>,
     spool: Spool,
     room: Room,
 }
@@ -105,9 +111,13 @@ impl StoredCounts {
         writer.end_sessions()?;
         let mut of_patterns = meta.patterns.then_some(0);
         if let Some(sum) = &mut of_patterns {
-            let add = |_, _: &[Shown], sessions| *sum = u64::saturating_add(*sum, sessions);
+            let add = |_, _, _: &[Shown], sessions| *sum = u64::saturating_add(*sum, sessions);
             read_patterns(&tables.patterns, meta.max_position, &mut ids, add)?;
         }
+        let transitions = match meta.has_transitions() {
+            true => Some(writer.keep_transitions(&meta, &tables, &mut ids)?),
+            false => None,
+        };
         let mut pages = read_kept_pages(&meta, &tables, &mut ids)?;
         let (ids, numbers) = ids.into_sorted();
         pages.iter_mut().for_each(|pages| numbers.renumber_pages(pages));
@@ -119,11 +129,14 @@ impl StoredCounts {
             ids,
             numbers,
             blocks: writer.blocks,
+            transitions,
             spool: writer.spool,
             room: room.clone(),
         };
         counts.check(&tables)?;
         meta.check(folder, &counts.totals, of_patterns)?;
+        counts.check_transitions(&tables)?;
+        (counts.totals.lists, counts.totals.transitions) = (meta.lists, meta.transitions);
         Ok(counts)
     }
 
@@ -144,6 +157,30 @@ impl StoredCounts {
         self.totals = Totals { pages, ..checks.finish()? };
         (self.sessions_per_query, self.sessions_per_user) = (per_query, per_user);
         Ok(())
+    }
+
+    /// Goes over the blocks once more, where there are transitions.
+    fn check_transitions(&self, tables: &TablePaths) -> Result<()> {
+        let Some((lists, rows)) = &self.transitions else { return Ok(()) };
+        for block in self.blocks() {
+            let (lists_before, rows_before) = (lists[block.index].rows.start, rows[block.index].rows.start);
+            let (lists_before, rows_before) = (lists_before as u64, rows_before as u64);
+            let checks = ListChecks { tables, ids: &self.ids, lists_before, rows_before };
+            if let Some(raw) = self.raw_transitions(&block)? {
+                checks.check(&raw, &self.cells(&block)?, &self.sessions(&block)?)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn raw_transitions(&self, block: &Block) -> Result<Option<RawTransitions>> {
+        let Some((lists, rows)) = &self.transitions else { return Ok(None) };
+        let (lists, rows) = (&lists[block.index], &rows[block.index]);
+        let bytes = (self.spool.range(lists.bytes.clone())?, self.spool.range(rows.bytes.clone())?);
+        let raw = decode(&bytes.0, lists.rows.len(), &bytes.1, rows.rows.len());
+        let mut raw = raw.ok_or_else(|| self.spool.damaged())?;
+        self.numbers.renumber_raw(&mut raw);
+        Ok(Some(raw))
     }
 }
 
@@ -188,6 +225,10 @@ impl CountsView for StoredCounts {
         let mut sessions = decode_sessions(&bytes, block.sessions.len()).ok_or_else(|| self.spool.damaged())?;
         sessions.iter_mut().for_each(|count| self.numbers.renumber_session(count));
         Ok(Cow::Owned(sessions))
+    }
+
+    fn transitions(&self, block: &Block) -> Result<Option<Cow<'_, Transitions>>> {
+        Ok(self.raw_transitions(block)?.map(|raw| Cow::Owned(Transitions::from(raw))))
     }
 
     fn pages(&self) -> Option<&Pages> {
@@ -277,6 +318,24 @@ impl BlockWriter {
         self.rows = self.rows.end..self.rows.end;
         self.at += 1;
         Ok(())
+    }
+
+    /// Reads lists and transitions, and says where those of each block are.
+    fn keep_transitions(
+        &self,
+        meta: &Meta,
+        tables: &TablePaths,
+        ids: &mut NewIds,
+    ) -> Result<(Vec<RowPlace>, Vec<RowPlace>)> {
+        let last = meta.max_position;
+        let mut lists = Cutter::new(&self.spool, &self.last_queries);
+        read_lists(&tables.lists, last, ids, |query, number, shown| lists.list(query, number, shown))?;
+        let mut rows = Cutter::new(&self.spool, &self.last_queries);
+        read_transitions(&tables.transitions, last, ids, |row| rows.transition(row))?;
+        let (lists, rows) = (lists.finish(self.blocks.len())?, rows.finish(self.blocks.len())?);
+        let count = |places: &[RowPlace]| places.last().map_or(0, |place| place.rows.end as u64);
+        meta.check_transitions(tables, count(&lists), count(&rows))?;
+        Ok((lists, rows))
     }
 
     /// Ends the last block; those that no session is left for have none.
@@ -521,7 +580,7 @@ pub(crate) mod tests {
         assert!(meta("\"docs\": ", "\"docs\": 7").contains("meta.json says docs 7"));
         assert!(meta("\"version\": 1", "\"version\": 9").contains("version 9"));
         let shown = vec![Shown { position: 1, doc: 0, click: false }];
-        let patterns = vec![Pattern { query: 0, shown: 0..1, sessions: 1 }];
+        let patterns = vec![Pattern { query: 0, user: 0, shown: 0..1, sessions: 1 }];
         good.patterns = Some(Patterns { patterns, shown });
         assert!(refused(&good, |_| ()).contains("patterns.parquet: has 1 sessions, but sessions.parquet has"));
     }
@@ -540,7 +599,8 @@ pub(crate) mod tests {
             docs: Ids::numbered(70),
             impressions: rows.collect(),
         };
-        crate::counts::count_log(&log, &crate::counts::CountOptions::new().patterns(true)).unwrap().0
+        let options = crate::counts::CountOptions::new().patterns(true).transitions(true);
+        crate::counts::count_log(&log, &options).unwrap().0
     }
 
     #[test]
@@ -571,6 +631,59 @@ pub(crate) mod tests {
             pages.pages.push(last);
         });
         assert!(message.contains("pages.parquet: row 101: ") && message.contains("has no such count"), "{message}");
+    }
+
+    #[test]
+    fn transitions_are_the_same_on_disk_and_those_of_the_pages() {
+        let counts = with_pages();
+        let whole = counts.transitions.clone().unwrap();
+        // All pages are kept, so they say what transitions there are.
+        assert_eq!(whole, Transitions::of_pages(counts.pages.as_ref().unwrap()));
+        let stored = stored(&counts);
+        assert_eq!((stored.totals(), stored.blocks()), (CountsView::totals(&counts), counts.blocks()));
+        let mut sum = Transitions::default();
+        for block in stored.blocks() {
+            let of_block = stored.transitions(&block).unwrap().unwrap();
+            assert_eq!(of_block, CountsView::transitions(&counts, &block).unwrap().unwrap());
+            sum.append(&of_block);
+        }
+        assert_eq!(sum, whole);
+        let without = Counts { transitions: None, ..counts };
+        let held = CountsView::transitions(&without, &without.blocks()[0]).unwrap();
+        assert!(held.is_none() && self::stored(&without).transitions(&without.blocks()[0]).unwrap().is_none());
+    }
+
+    #[test]
+    fn transitions_that_do_not_belong_to_their_cells_are_refused_alike() {
+        let good = with_pages();
+        let damaged = |damage: &dyn Fn(&mut Transitions)| {
+            let mut bad = good.clone();
+            damage(bad.transitions.as_mut().unwrap());
+            refused(&bad, |_| ())
+        };
+        let contains = |message: String, part: &str| assert!(message.contains(part), "{message}");
+        let message = damaged(&|all| all.shown[3].position = 900);
+        contains(message, "lists.parquet: row 1: a position is 900, but positions go from 1 to 4");
+        contains(damaged(&|all| all.shown.swap(0, 3)), "lists.parquet: row 1: does not show one document at each");
+        contains(damaged(&|all| all.shown[3].doc = 0), "other counts of query '1' than cells.parquet has");
+        contains(damaged(&|all| all.rows.swap(0, 1)), "transitions.parquet: row 2: does not come after the row");
+        contains(damaged(&|all| all.rows[0].sessions = 0), "row 1: goes to or from a position that its list does");
+        contains(damaged(&|all| all.rows[0].sessions += 1), "transitions.parquet: ");
+        contains(damaged(&|all| _ = all.rows.pop()), "transitions.parquet: ");
+        let twice = damaged(&|all| all.rows.iter_mut().for_each(|row| row.sessions *= 2));
+        contains(twice, "transitions.parquet: adds up to other counts of query '1' than cells.parquet has");
+        let moved = damaged(&|all| all.lists.iter_mut().for_each(|list| list.query = list.query.max(1)));
+        contains(moved, "lists.parquet: row 1: should be of query '1', whose sessions come next");
+        let fewer = |folder: &Path| {
+            let meta = std::fs::read_to_string(folder.join("meta.json")).unwrap();
+            let (fields, _) = meta.split_once(",\n  \"truerank.seal\"").unwrap();
+            let other = fields.replacen("\"lists\": ", "\"lists\": 1", 1);
+            std::fs::write(folder.join("meta.json"), format!("{other}\n}}\n")).unwrap();
+        };
+        contains(refused(&good, fewer), "lists.parquet: has 7 rows, but meta.json says 17; count the log again");
+        for name in ["lists.parquet", "transitions.parquet"] {
+            refused(&good, |folder| std::fs::remove_file(folder.join(name)).unwrap());
+        }
     }
 
     #[test]

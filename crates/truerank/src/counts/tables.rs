@@ -6,35 +6,45 @@ use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 
 use super::folder::{CELLS, PAGES, PATTERNS, SESSIONS};
+use super::list_tables::{NumberedRow, RawTransitions};
 use super::model::{Cell, Patterns, SessionCount, Shown};
 use super::pages::Pages;
 use super::record::Batch;
-use crate::Result;
+use super::transitions::Transitions;
 use crate::files::table::{Columns, TableReader, integers};
 use crate::ids::{Ids, Interner};
+use crate::{Error, Result};
 
 /// The files of a folder of counts.
 pub(super) struct TablePaths {
     pub cells: PathBuf,
     pub sessions: PathBuf,
     pub patterns: PathBuf,
+    pub lists: PathBuf,
+    pub transitions: PathBuf,
     pub pages: PathBuf,
 }
 
 impl TablePaths {
     pub fn new(folder: &Path) -> Self {
-        let [cells, sessions, patterns, pages] =
-            ["cells.parquet", "sessions.parquet", "patterns.parquet", "pages.parquet"].map(|name| folder.join(name));
-        TablePaths { cells, sessions, patterns, pages }
+        let file = |name: &str| folder.join(name);
+        TablePaths {
+            cells: file("cells.parquet"),
+            sessions: file("sessions.parquet"),
+            patterns: file("patterns.parquet"),
+            lists: file("lists.parquet"),
+            transitions: file("transitions.parquet"),
+            pages: file("pages.parquet"),
+        }
     }
 }
 
 /// Ids while tables are read.
 #[derive(Default)]
 pub(super) struct NewIds {
-    queries: Interner,
-    docs: Interner,
-    users: Interner,
+    pub queries: Interner,
+    pub docs: Interner,
+    pub users: Interner,
 }
 
 /// Ids in their natural order.
@@ -67,6 +77,7 @@ impl Renumber {
         counts.cells.iter_mut().for_each(|cell| self.renumber_cell(cell));
         counts.sessions.iter_mut().for_each(|count| self.renumber_session(count));
         self.renumber_patterns(&mut counts.patterns);
+        self.renumber_transitions(&mut counts.transitions);
     }
 
     #[inline]
@@ -82,8 +93,26 @@ impl Renumber {
     }
 
     pub fn renumber_patterns(&self, patterns: &mut Patterns) {
-        patterns.patterns.iter_mut().for_each(|pattern| pattern.query = self.queries[pattern.query as usize]);
+        for pattern in &mut patterns.patterns {
+            pattern.query = self.queries[pattern.query as usize];
+            pattern.user = self.users[pattern.user as usize];
+        }
         patterns.shown.iter_mut().for_each(|shown| shown.doc = self.docs[shown.doc as usize]);
+    }
+
+    pub fn renumber_transitions(&self, transitions: &mut Transitions) {
+        transitions.lists.iter_mut().for_each(|list| list.query = self.queries[list.query as usize]);
+        transitions.shown.iter_mut().for_each(|listed| listed.doc = self.docs[listed.doc as usize]);
+        transitions.rows.iter_mut().for_each(|row| row.user = self.users[row.user as usize]);
+    }
+
+    pub fn renumber_raw(&self, raw: &mut RawTransitions) {
+        raw.lists.iter_mut().for_each(|list| list.query = self.queries[list.query as usize]);
+        raw.shown.iter_mut().for_each(|listed| listed.doc = self.docs[listed.doc as usize]);
+        for NumberedRow { query, row } in &mut raw.rows {
+            *query = self.queries[*query as usize];
+            row.user = self.users[row.user as usize];
+        }
     }
 
     pub fn renumber_pages(&self, pages: &mut Pages) {
@@ -131,21 +160,27 @@ pub(super) fn read_sessions(
     })
 }
 
-/// Hands the query, the page and the sessions of every pattern to `take`; no position is past the `last` of the cells.
+/// Hands the query, the user, the page and the sessions of every pattern to `take`; no position is past the `last` of the cells.
 pub(super) fn read_patterns(
     path: &Path,
     last: u32,
     ids: &mut NewIds,
-    mut take: impl FnMut(u32, &[Shown], u64),
+    mut take: impl FnMut(u32, u32, &[Shown], u64),
 ) -> Result<()> {
     let mut page = Vec::new();
-    TableReader::open_as(path, PATTERNS)?.for_each(|columns| {
+    let reader = TableReader::open_as(path, PATTERNS)?;
+    if reader.note("version").as_deref() == Some("1") {
+        let finding = "has version 1, in which click patterns had no users; count the log again";
+        return Err(Error::input(path, finding));
+    }
+    reader.for_each(|columns| {
         let query = columns.ids("query", &mut ids.queries)?;
+        let user = columns.ids("user", &mut ids.users)?;
         let sessions = columns.counts("sessions")?;
         for row in 0..columns.len() {
             page.clear();
             read_page(columns, row, last, &mut ids.docs, &mut page)?;
-            take(query[row], &page, sessions[row]);
+            take(query[row], user[row], &page, sessions[row]);
         }
         Ok(())
     })
@@ -176,32 +211,45 @@ fn read_page(
     page: &mut Vec<Shown>,
 ) -> Result<()> {
     let place = || columns.place(row);
-    let list = |name: &str| -> Result<ArrayRef> {
-        let column = columns.get(name)?;
-        let lists = column.as_list_opt::<i32>();
-        lists.map(|lists| lists.value(row)).ok_or_else(|| place().error(format!("{name} is not a list")))
-    };
-    let numbers = |name: &str| -> Result<Vec<i64>> {
-        integers(&list(name)?).ok_or_else(|| place().error(format!("{name} is not a list of whole numbers")))
-    };
-    let docs = doc_numbers(&list("docs")?, doc_ids)
-        .ok_or_else(|| place().error("docs is not a list of text or whole numbers"))?;
-    let (positions, clicks) = (numbers("positions")?, numbers("clicks")?);
+    let docs = docs_at(columns, row, doc_ids)?;
+    let (positions, clicks) = (numbers_at(columns, "positions", row)?, numbers_at(columns, "clicks", row)?);
     if docs.len() != positions.len() || docs.len() != clicks.len() {
         return Err(place().error("docs, positions and clicks differ in length, but each document has one of each"));
     }
     for ((doc, position), click) in docs.into_iter().zip(positions).zip(clicks) {
-        let known = u32::try_from(position).ok().filter(|known| (1..=last).contains(known));
-        let position = known.ok_or_else(|| {
-            let rule = format!("but positions go from 1 to {last}, the last of cells.parquet; count the log again");
-            place().error(format!("a position is {position}, {rule}"))
-        })?;
+        let position = known_position(columns, row, position, last)?;
         if !(0..=1).contains(&click) {
             return Err(place().error(format!("a click is {click}, but clicks are 0 or 1")));
         }
         page.push(Shown { position, doc, click: click == 1 });
     }
     Ok(())
+}
+
+/// A list of documents in column `docs`.
+pub(super) fn docs_at(columns: &Columns<'_>, row: usize, ids: &mut Interner) -> Result<Vec<u32>> {
+    let docs = doc_numbers(&list_at(columns, "docs", row)?, ids);
+    docs.ok_or_else(|| columns.place(row).error("docs is not a list of text or whole numbers"))
+}
+
+/// A list of whole numbers.
+pub(super) fn numbers_at(columns: &Columns<'_>, name: &str, row: usize) -> Result<Vec<i64>> {
+    let numbers = integers(&list_at(columns, name, row)?);
+    numbers.ok_or_else(|| columns.place(row).error(format!("{name} is not a list of whole numbers")))
+}
+
+fn list_at(columns: &Columns<'_>, name: &str, row: usize) -> Result<ArrayRef> {
+    let lists = columns.get(name)?.as_list_opt::<i32>();
+    lists.map(|lists| lists.value(row)).ok_or_else(|| columns.place(row).error(format!("{name} is not a list")))
+}
+
+/// A position, if it is none past the `last` of the cells.
+pub(super) fn known_position(columns: &Columns<'_>, row: usize, position: i64, last: u32) -> Result<u32> {
+    let known = u32::try_from(position).ok().filter(|known| (1..=last).contains(known));
+    known.ok_or_else(|| {
+        let rule = format!("but positions go from 1 to {last}, the last of cells.parquet; count the log again");
+        columns.place(row).error(format!("a position is {position}, {rule}"))
+    })
 }
 
 fn doc_numbers(list: &ArrayRef, docs: &mut Interner) -> Option<Vec<u32>> {

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::model::{Cell, Counts, SessionCount};
 use super::pages::Pages;
+use super::transitions::Transitions;
 use crate::Result;
 use crate::files::Room;
 use crate::ids::Ids;
@@ -43,6 +44,9 @@ pub trait CountsView: Sync {
     /// The sessions of a block.
     fn sessions(&self, block: &Block) -> Result<Cow<'_, [SessionCount]>>;
 
+    /// The click transitions of a block, where they were counted; its lists are numbered from 0.
+    fn transitions(&self, block: &Block) -> Result<Option<Cow<'_, Transitions>>>;
+
     /// Whole result pages, where they were seen.
     fn pages(&self) -> Option<&Pages>;
 
@@ -71,6 +75,10 @@ pub struct Totals {
     pub cells: u64,
     /// Click patterns, where they were counted.
     pub patterns: Option<u64>,
+    /// Distinct (query, list of documents), where click transitions were counted.
+    pub lists: Option<u64>,
+    /// Distinct (query, list, user, click, next click), where they were counted.
+    pub transitions: Option<u64>,
     /// Whole pages, where they were kept.
     pub pages: Option<u64>,
     /// The largest position at which anything was shown.
@@ -90,6 +98,8 @@ impl Totals {
             ("cells", self.cells),
         ];
         named.extend(self.patterns.map(|count| ("patterns", count)));
+        named.extend(self.lists.map(|count| ("lists", count)));
+        named.extend(self.transitions.map(|count| ("transitions", count)));
         named
     }
 
@@ -196,6 +206,8 @@ impl CountsView for Counts {
             docs: self.docs.len() as u64,
             users: self.users.len() as u64,
             patterns: self.patterns.as_ref().map(|patterns| patterns.patterns.len() as u64),
+            lists: self.transitions.as_ref().map(|transitions| transitions.lists.len() as u64),
+            transitions: self.transitions.as_ref().map(|transitions| transitions.rows.len() as u64),
             pages: self.pages.as_ref().map(|pages| pages.pages.len() as u64),
             ..Totals::default()
         };
@@ -233,6 +245,16 @@ impl CountsView for Counts {
 
     fn sessions(&self, block: &Block) -> Result<Cow<'_, [SessionCount]>> {
         Ok(Cow::Borrowed(&self.sessions[block.sessions.clone()]))
+    }
+
+    fn transitions(&self, block: &Block) -> Result<Option<Cow<'_, Transitions>>> {
+        let Some(all) = &self.transitions else { return Ok(None) };
+        let of_block = &self.sessions[block.sessions.clone()];
+        Ok(Some(match (of_block.first(), of_block.last()) {
+            _ if of_block.len() == self.sessions.len() => Cow::Borrowed(all),
+            (Some(first), Some(last)) => Cow::Owned(all.of_queries(first.query, last.query)),
+            _ => Cow::Owned(Transitions::default()),
+        }))
     }
 
     fn pages(&self) -> Option<&Pages> {

@@ -132,9 +132,10 @@ pub(super) fn check_patterns(
 ) -> Option<Error> {
     let all = &patterns.patterns;
     let shown = |row: usize| &patterns.shown[all[row].shown.clone()];
-    let unsorted = (1..all.len()).find(|&at| (all[at - 1].query, shown(at - 1)) >= (all[at].query, shown(at)));
+    let key = |at: usize| (all[at].query, shown(at), all[at].user);
+    let unsorted = (1..all.len()).find(|&at| key(at - 1) >= key(at));
     let disorder = bad_list(&tables.patterns, (0..all.len()).map(shown))
-        .or_else(|| unsorted_row(&tables.patterns, unsorted, "query, positions, docs and clicks, each once"));
+        .or_else(|| unsorted_row(&tables.patterns, unsorted, "query, positions, docs, clicks and user, each once"));
     if disorder.is_some() {
         return disorder;
     }
@@ -142,47 +143,50 @@ pub(super) fn check_patterns(
     for (row, pattern) in all.iter().enumerate() {
         found.extend(shown(row).iter().map(|shown| {
             let clicks = if shown.click { pattern.sessions } else { 0 };
-            (pattern.query, shown.doc, shown.position, pattern.sessions, clicks)
+            (pattern.query, shown.doc, shown.position, pattern.user, pattern.sessions, clicks)
         }));
     }
-    expected.extend(cells.iter().map(|cell| (cell.query, cell.doc, cell.position, cell.impressions, cell.clicks)));
+    let sum = |cell: &Cell| (cell.query, cell.doc, cell.position, cell.user, cell.impressions, cell.clicks);
+    expected.extend(cells.iter().map(sum));
     let (found, expected) = (summed(found), summed(expected));
     // The first that is not in both; with cells and patterns of one log there is none.
     let at = found.iter().zip(&expected).position(|(a, b)| a != b).unwrap_or(found.len().min(expected.len()));
-    let &(query, doc, position, ..) = found.get(at).into_iter().chain(expected.get(at)).min()?;
+    let &(query, doc, position, user, ..) = found.get(at).into_iter().chain(expected.get(at)).min()?;
     let counted = |sums: &[Sum]| {
-        let same = sums.get(at).filter(|sum| (sum.0, sum.1, sum.2) == (query, doc, position));
-        same.map_or("no impressions".to_string(), |sum| format!("{} impressions with {} clicks", sum.3, sum.4))
+        let same = sums.get(at).filter(|sum| (sum.0, sum.1, sum.2, sum.3) == (query, doc, position, user));
+        same.map_or("no impressions".to_string(), |sum| format!("{} impressions with {} clicks", sum.4, sum.5))
     };
     let (query, doc) = (ids.queries.name(query as usize), ids.docs.name(doc as usize));
+    let user = ids.users.name(user as usize);
     Some(Error::input(
         &tables.patterns,
         format!(
-            "has {} of document '{doc}' of query '{query}' at position {position}, but cells.parquet has {}; count the log \
-             again",
+            "has {} of document '{doc}' of query '{query}' at position {position} for user '{user}', but cells.parquet has \
+             {}; count the log again",
             counted(&found),
             counted(&expected)
         ),
     ))
 }
 
-/// Query, document, position; impressions and clicks.
-type Sum = (u32, u32, u32, u64, u64);
+/// Query, document, position, user; impressions and clicks.
+type Sum = (u32, u32, u32, u32, u64, u64);
 
-/// Sums by query, document and position, sorted.
+/// Sums by query, document, position and user, sorted.
 fn summed(mut rows: Vec<Sum>) -> Vec<Sum> {
     rows.par_sort_unstable();
     rows.dedup_by(|next, sum| {
-        let is_same = (next.0, next.1, next.2) == (sum.0, sum.1, sum.2);
+        let is_same = (next.0, next.1, next.2, next.3) == (sum.0, sum.1, sum.2, sum.3);
         if is_same {
-            (sum.3, sum.4) = (sum.3.saturating_add(next.3), sum.4.saturating_add(next.4));
+            (sum.4, sum.5) = (sum.4.saturating_add(next.4), sum.5.saturating_add(next.5));
         }
         is_same
     });
     rows
 }
 
-fn of_query<T>(rows: &[T], query: u32, query_of: impl Fn(&T) -> u32) -> &[T] {
+/// The rows of one query; all are sorted by query.
+pub(super) fn of_query<T>(rows: &[T], query: u32, query_of: impl Fn(&T) -> u32) -> &[T] {
     let start = rows.partition_point(|row| query_of(row) < query);
     let rest = &rows[start..];
     &rest[..rest.partition_point(|row| query_of(row) == query)]

@@ -8,8 +8,11 @@ use arrow_array::{ArrayRef, Int32Array, Int64Array};
 use arrow_schema::{DataType, Field, Schema};
 
 use super::folder::{CELLS, Meta, PAGES, PATTERNS, SESSIONS, is_counts_file};
+use super::list_tables::ListWriter;
 use super::model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
 use super::pages::{Page, Pages};
+use super::partition::Beside;
+use super::transitions::Transitions;
 use super::view::Totals;
 use crate::Result;
 use crate::files::table::{FileType, ids_array, ids_field, properties};
@@ -26,10 +29,12 @@ impl Counts {
     pub fn write(&self, folder: &Path) -> Result<Totals> {
         write_folder(folder, is_counts_file, |folder| {
             let names = Names { queries: &self.queries, docs: &self.docs, users: &self.users };
-            let mut writer = FolderWriter::create(folder, names, self.patterns.is_some())?;
+            let beside = Beside { patterns: self.patterns.is_some(), transitions: self.transitions.is_some() };
+            let mut writer = FolderWriter::create(folder, names, beside)?;
             self.cells.chunks(GROUP).try_for_each(|cells| writer.push_cells(cells))?;
             self.sessions.chunks(GROUP).try_for_each(|sessions| writer.push_sessions(sessions))?;
             self.patterns.iter().try_for_each(|patterns| writer.push_patterns(patterns))?;
+            self.transitions.iter().try_for_each(|transitions| writer.push_transitions(transitions))?;
             self.pages.iter().try_for_each(|pages| writer.write_pages(pages))?;
             writer.finish()
         })
@@ -54,12 +59,14 @@ pub(super) struct FolderWriter<'a> {
     waiting_sessions: Vec<SessionCount>,
     patterns: Option<GroupWriter>,
     waiting_patterns: Patterns,
+    transitions: Option<ListWriter>,
     totals: Totals,
     last: Option<(u32, u32)>,
 }
 
 impl<'a> FolderWriter<'a> {
-    pub fn create(folder: &'a Path, names: Names<'a>, patterns: bool) -> Result<Self> {
+    pub fn create(folder: &'a Path, names: Names<'a>, beside: Beside) -> Result<Self> {
+        let Beside { patterns, transitions } = beside;
         let create = |name: &str, file_type, fields| create(folder, name, file_type, fields);
         let totals = Totals {
             queries: names.queries.len() as u64,
@@ -77,6 +84,7 @@ impl<'a> FolderWriter<'a> {
             waiting_sessions: Vec::new(),
             patterns: patterns.then(|| create("patterns.parquet", PATTERNS, pattern_fields(names))).transpose()?,
             waiting_patterns: Patterns::default(),
+            transitions: transitions.then(|| ListWriter::create(folder, names)).transpose()?,
             totals,
             last: None,
         })
@@ -111,6 +119,11 @@ impl<'a> FolderWriter<'a> {
         if self.waiting_patterns.patterns.len() >= enough() { self.write_patterns(false) } else { Ok(()) }
     }
 
+    /// Appends transitions, which come after those before.
+    pub fn push_transitions(&mut self, transitions: &Transitions) -> Result<()> {
+        self.transitions.as_mut().map_or(Ok(()), |writer| writer.push(transitions, self.names))
+    }
+
     /// Writes whole pages, all at once.
     pub fn write_pages(&mut self, pages: &Pages) -> Result<()> {
         self.totals.pages = Some(pages.pages.len() as u64);
@@ -137,6 +150,8 @@ impl<'a> FolderWriter<'a> {
         self.cells.finish()?;
         self.sessions.finish()?;
         self.patterns.map_or(Ok(()), GroupWriter::finish)?;
+        let counts = self.transitions.map(|writer| writer.finish(self.names)).transpose()?;
+        (self.totals.lists, self.totals.transitions) = counts.unzip();
         Meta::new(&self.totals).write(self.folder)?;
         Ok(self.totals)
     }
@@ -175,6 +190,7 @@ impl<'a> FolderWriter<'a> {
             let [docs, positions, clicks] = page_columns(names.docs, pages);
             vec![
                 ids_array(names.queries, group.iter().map(|pattern| pattern.query as usize)),
+                ids_array(names.users, group.iter().map(|pattern| pattern.user as usize)),
                 docs,
                 positions,
                 clicks,
@@ -196,19 +212,19 @@ impl<'a> FolderWriter<'a> {
     }
 }
 
-fn create(folder: &Path, name: &str, file_type: FileType, fields: Vec<Field>) -> Result<GroupWriter> {
+pub(super) fn create(folder: &Path, name: &str, file_type: FileType, fields: Vec<Field>) -> Result<GroupWriter> {
     let schema = Schema::new(fields);
     let properties = properties(&schema, file_type, &[]);
     GroupWriter::create(&folder.join(name), schema, properties)
 }
 
 /// Rows that are worth writing: a few groups for each thread.
-fn enough() -> usize {
+pub(super) fn enough() -> usize {
     2 * GROUP * rayon::current_num_threads()
 }
 
 /// Writes the whole groups of `waiting`, or all of it, and leaves the rest.
-fn write_groups<T: Sync>(
+pub(super) fn write_groups<T: Sync>(
     writer: &mut GroupWriter,
     waiting: &mut Vec<T>,
     all: bool,
@@ -239,7 +255,8 @@ fn session_fields(names: Names<'_>) -> Vec<Field> {
 
 fn pattern_fields(names: Names<'_>) -> Vec<Field> {
     let [docs, positions, clicks] = shown_fields(names);
-    vec![ids_field("query", names.queries), docs, positions, clicks, Field::new("sessions", DataType::Int64, false)]
+    let sessions = Field::new("sessions", DataType::Int64, false);
+    vec![ids_field("query", names.queries), ids_field("user", names.users), docs, positions, clicks, sessions]
 }
 
 fn page_fields(names: Names<'_>) -> Vec<Field> {
@@ -247,7 +264,7 @@ fn page_fields(names: Names<'_>) -> Vec<Field> {
     vec![ids_field("query", names.queries), ids_field("user", names.users), docs, positions, clicks]
 }
 
-fn shown_fields(names: Names<'_>) -> [Field; 3] {
+pub(super) fn shown_fields(names: Names<'_>) -> [Field; 3] {
     let list = |name: &str, kind| Field::new(name, DataType::List(Arc::new(Field::new("item", kind, false))), false);
     [
         list("docs", ids_field("item", names.docs).data_type().clone()),
@@ -274,7 +291,7 @@ fn page_columns<'a>(docs: &Ids, pages: impl Iterator<Item = &'a [Shown]> + Clone
 }
 
 /// Lists of documents as a column.
-fn doc_lists(docs: &Ids, lists: impl Iterator<Item = impl Iterator<Item = usize>>) -> ArrayRef {
+pub(super) fn doc_lists(docs: &Ids, lists: impl Iterator<Item = impl Iterator<Item = usize>>) -> ArrayRef {
     let item = |kind| Field::new("item", kind, false);
     match docs {
         Ids::Integers(values) => {

@@ -290,6 +290,7 @@ mod tests {
             cells: vec![cell(0, 4, 3), cell(1, 4, 1)],
             sessions: vec![SessionCount { query: 0, user: 0, sessions: 4 }],
             patterns: None,
+            transitions: None,
             pages: None,
         };
         let theta = Propensities { population: vec![1.0, 0.5], ..Propensities::default() };
@@ -319,6 +320,7 @@ mod tests {
             cells: vec![cell(1, 1), cell(2, 0), cell(3, 0)],
             sessions: vec![SessionCount { query: 0, user: 0, sessions: 6 }],
             patterns: None,
+            transitions: None,
             pages: None,
         };
         let theta = Propensities { population: vec![1.0, 0.5, 0.5], ..Propensities::default() };
@@ -340,6 +342,7 @@ mod tests {
             cells: vec![cell],
             sessions: vec![SessionCount { query: 0, user: 0, sessions: 3 }],
             patterns: None,
+            transitions: None,
             pages: None,
         };
         let theta = Propensities { population: vec![1.0], ..Propensities::default() };

@@ -252,6 +252,7 @@ mod tests {
                 SessionCount { query: 1, user: 0, sessions: 1 },
             ],
             patterns: None,
+            transitions: None,
             pages: None,
         };
         (counts, Propensities { population: vec![1.0, 0.25], ..Propensities::default() })

@@ -44,6 +44,7 @@ pub fn estimate(counts: &dyn CountsView, propensities: &Propensities, estimator:
 ///     cells: vec![Cell { query: 0, doc: 0, position: 1, user: 0, impressions: 8, clicks: 1 }],
 ///     sessions: vec![SessionCount { query: 0, user: 0, sessions: 8 }],
 ///     patterns: None,
+///     transitions: None,
 ///     pages: None,
 /// };
 /// let propensities = Propensities { population: vec![0.5], ..Propensities::default() };
@@ -175,6 +176,7 @@ mod tests {
                 SessionCount { query: 1, user: 1, sessions: 8 },
             ],
             patterns: None,
+            transitions: None,
             pages: None,
         };
         let propensities = Propensities {

@@ -19,13 +19,15 @@ pub enum PairRatio {
     /// `prs-by-score`, as in the program behind the paper's table: θ̄ of the document that is scored lower at present
     /// over θ̄ of the one that is scored higher, whichever was clicked.
     ByScore,
+    /// `prs-by-user`: the published ratio with the examination of the page's own user, `θ(u,k_j)/θ(u,k_i)`.
+    ByUser,
 }
 
 impl PairRatio {
-    /// Both, the published one first.
-    pub const ALL: [PairRatio; 2] = [PairRatio::Clicked, PairRatio::ByScore];
+    /// All, the published one first.
+    pub const ALL: [PairRatio; 3] = [PairRatio::Clicked, PairRatio::ByScore, PairRatio::ByUser];
     /// Their names.
-    pub const NAMES: [&'static str; 2] = ["prs", "prs-by-score"];
+    pub const NAMES: [&'static str; 3] = ["prs", "prs-by-score", "prs-by-user"];
 }
 
 impl fmt::Display for PairRatio {
@@ -86,7 +88,11 @@ pub struct ScoredPairs {
 /// prs            W_ij = Σ_s [i clicked, j not] · θ̄(k_j)/θ̄(k_i) / IDCG(s)  /  #{s : i and j shown}
 /// prs-by-score   A_ij = Σ_s [i clicked, j not] · θ̄(k_j)/θ̄(k_i)            /  #{s : i and j shown}   while i is scored above j
 ///                B_ij = Σ_s [i clicked, j not] · θ̄(k_i)/θ̄(k_j)            /  #{s : i and j shown}   while i is scored below j
+/// prs-by-user    as prs, with θ(u,k) of the session's user instead of θ̄(k)
 /// ```
+///
+/// Where a user has no probabilities of their own, θ(u,k) is θ̄(k). By user, the ratio is that of the person who clicked: a click
+/// far down counts little more from someone who always reads to the end, and much more from someone who seldom does.
 ///
 /// IDCG(s) is the ideal DCG of the session's clicks. By score it stands outside: the loss of a batch of queries is divided by
 /// the sum of their sessions' mean IDCG. What remains for the loss is the discount of the current ranks, so nothing of a
@@ -118,13 +124,16 @@ fn query_pairs(
     ratio: PairRatio,
     examination: &Examination<'_>,
 ) -> Result<QueryPairs> {
-    let pages = || of_query.iter().map(|pattern| (&patterns.shown[pattern.shown.clone()], pattern.sessions as f64));
-    let mut docs: Vec<u32> = pages().flat_map(|(page, _)| page.iter().map(|shown| shown.doc)).collect();
+    let page = |pattern: &Pattern| &patterns.shown[pattern.shown.clone()];
+    let mut docs: Vec<u32> = of_query.iter().flat_map(|pattern| page(pattern).iter().map(|shown| shown.doc)).collect();
     docs.sort_unstable();
     docs.dedup();
     let mut sums = PairSums::new(docs, ratio, examination);
-    for (page, sessions) in pages() {
-        sums.add(page, sessions)?;
+    // Patterns that differ in the user alone stand together.
+    let is_same = |a: &Pattern, b: &Pattern| ratio != PairRatio::ByUser && page(a) == page(b);
+    for same in of_query.chunk_by(is_same) {
+        let sessions: u64 = same.iter().map(|pattern| pattern.sessions).sum();
+        sums.add(page(&same[0]), same[0].user, sessions as f64)?;
     }
     Ok(sums.means(of_query[0].query))
 }
@@ -148,7 +157,7 @@ impl<'a> PairSums<'a> {
         PairSums { docs, ratio, examination, sessions: 0.0, shown, weights, if_below, ideal_dcg: 0.0 }
     }
 
-    fn add(&mut self, page: &[Shown], sessions: f64) -> Result<()> {
+    fn add(&mut self, page: &[Shown], user: u32, sessions: f64) -> Result<()> {
         let place = |shown: &Shown| self.docs.binary_search(&shown.doc).expect("every shown document is listed");
         let places: Vec<usize> = page.iter().map(place).collect();
         let clicks = page.iter().filter(|shown| shown.click).count();
@@ -160,25 +169,39 @@ impl<'a> PairSums<'a> {
                 let pair = i * self.docs.len() + j;
                 self.shown[pair] += sessions;
                 if first.click && !second.click {
-                    self.add_pair(pair, first, second, sessions, ideal_dcg)?;
+                    let theta = [first, second].map(|shown| self.theta(user, shown.position));
+                    self.add_pair(pair, [first, second].map(|shown| shown.position), theta, [sessions, ideal_dcg])?;
                 }
             }
         }
         Ok(())
     }
 
-    fn add_pair(&mut self, pair: usize, clicked: &Shown, other: &Shown, sessions: f64, ideal_dcg: f64) -> Result<()> {
-        let [of_clicked, of_other] = [clicked, other].map(|shown| self.examination.average_at(shown.position));
+    fn theta(&self, user: u32, position: u32) -> f64 {
+        match self.ratio {
+            PairRatio::ByUser => self.examination.of(user, position),
+            _ => self.examination.average_at(position),
+        }
+    }
+
+    /// Adds sessions with a clicked and an unclicked document, of which positions and examination are given in this order.
+    fn add_pair(
+        &mut self,
+        pair: usize,
+        [position, other]: [u32; 2],
+        [of_clicked, of_other]: [f64; 2],
+        [sessions, ideal_dcg]: [f64; 2],
+    ) -> Result<()> {
         if of_clicked == 0.0 {
-            let position = clicked.position;
             return Err(Error::parameter(format!("position {position} has clicks, but its examination is 0")));
         }
         match self.ratio {
-            PairRatio::Clicked => self.weights[pair] += sessions * (of_other / of_clicked) / ideal_dcg,
+            PairRatio::Clicked | PairRatio::ByUser => {
+                self.weights[pair] += sessions * (of_other / of_clicked) / ideal_dcg
+            }
             PairRatio::ByScore if of_other == 0.0 => {
-                let position = other.position;
                 return Err(Error::parameter(format!(
-                    "prs-by-score divides by the examination of every position shown, but that of position {position} is 0"
+                    "prs-by-score divides by the examination of every position shown, but that of position {other} is 0"
                 )));
             }
             PairRatio::ByScore => {
@@ -263,7 +286,8 @@ mod tests {
         for (page, sessions) in pages {
             let start = patterns.shown.len();
             patterns.shown.extend(page.iter().cloned());
-            patterns.patterns.push(Pattern { query: 0, shown: start..patterns.shown.len(), sessions: *sessions });
+            let shown = start..patterns.shown.len();
+            patterns.patterns.push(Pattern { query: 0, user: 0, shown, sessions: *sessions });
         }
         let docs = pages.iter().flat_map(|(page, _)| page.iter().map(|shown| shown.doc + 1)).max().unwrap_or(0);
         Counts {
@@ -273,6 +297,7 @@ mod tests {
             cells: Vec::new(),
             sessions: vec![SessionCount { query: 0, user: 0, sessions: pages.iter().map(|(_, n)| n).sum() }],
             patterns: Some(patterns),
+            transitions: None,
             pages: None,
         }
     }
@@ -355,12 +380,26 @@ mod tests {
     }
 
     #[test]
+    fn users_weigh_their_own_pages_and_are_added_up_otherwise() {
+        let page = vec![shown(0, 1, false), shown(1, 2, true)];
+        let mut counts = counts(&[(page.clone(), 3), (page.clone(), 1)]);
+        counts.users = Ids::numbered(2);
+        counts.patterns.as_mut().unwrap().patterns[1].user = 1;
+        let mut theta = examined(&[1.0, 0.5]);
+        (theta.users, theta.by_user) = (Ids::numbered(2), vec![1.0, 0.8, 1.0, 0.1]);
+        let weights = |ratio| pair_weights(&counts, &theta, ratio).unwrap().by_query.remove(0).weights;
+        assert_close(&weights(PairRatio::ByUser), &[0.0, 0.0, (3.0 / 0.8 + 1.0 / 0.1) / 4.0, 0.0]);
+        // Users make no difference to the others, to the last bit.
+        assert_eq!(weights(PairRatio::Clicked), pairs_of(&[(page, 4)], &[1.0, 0.5], PairRatio::Clicked).weights);
+    }
+
+    #[test]
     fn ratios_have_names() {
         for (ratio, name) in PairRatio::ALL.into_iter().zip(PairRatio::NAMES) {
             assert_eq!((ratio.to_string().as_str(), name.parse::<PairRatio>().unwrap()), (name, ratio));
         }
         let message = "by-score".parse::<PairRatio>().unwrap_err().to_string();
-        assert_eq!(message, "'by-score' is not a weight of click pairs; known are prs, prs-by-score");
+        assert_eq!(message, "'by-score' is not a weight of click pairs; known are prs, prs-by-score, prs-by-user");
     }
 
     /// Pages of four of six documents, clicked at random.

@@ -192,6 +192,7 @@ fn count(sessions: &[Session]) -> Counts {
         cells: cells.iter().map(cell).collect(),
         sessions: visits.iter().map(|(&(query, user), &sessions)| SessionCount { query, user, sessions }).collect(),
         patterns: None,
+        transitions: None,
         pages: None,
     }
 }

@@ -121,7 +121,7 @@ impl Simulator<'_> {
         }
         cells.par_sort_unstable();
         sessions.par_sort_unstable();
-        Counts { queries, docs, users, cells: merge(cells), sessions, patterns: None, pages: None }
+        Counts { queries, docs, users, cells: merge(cells), sessions, patterns: None, transitions: None, pages: None }
     }
 }
 

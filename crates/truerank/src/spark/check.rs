@@ -62,6 +62,16 @@ impl Checked<'_> {
         }
     }
 
+    /// Fails with the first page that shows several documents at one position.
+    pub fn check_positions(&self) -> Result<()> {
+        let query =
+            format!("SELECT * FROM {} ORDER BY query, session, position LIMIT 1", CountView::SharedPositions.name());
+        let rows = self.cluster.rows(&query)?;
+        let Some(first) = rows.first() else { return Ok(()) };
+        let position = first.get_by_name("position").and_then(|v| v.as_i64()).unwrap_or_default() as u32;
+        Err(self.conflict(&Finding::of(first), ConflictKind::Position(position))?)
+    }
+
     fn error(&self, finding: &Finding) -> Result<Error> {
         match finding.rank() {
             0 => self.bad_row(finding),

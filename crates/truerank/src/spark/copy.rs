@@ -15,8 +15,8 @@ use crate::{Error, Result};
 
 /// Query, document, position and user.
 type CellKey = (Id, Id, u32, Id);
-/// A query and its page: positions, documents and clicks.
-type PatternKey = (Id, Vec<(i64, Id, i64)>);
+/// A query, its page (positions, documents and clicks), and the user.
+type PatternKey = (Id, Vec<(i64, Id, i64)>, Id);
 
 fn add_cell(totals: &mut Totals, last: Option<&CellKey>, key: &CellKey, impressions: u64, clicks: u64) {
     totals.queries += u64::from(last.is_none_or(|last| last.0 != key.0));
@@ -85,11 +85,12 @@ pub(super) fn copy_sessions(from: &Path, to: &Path, kinds: IdKinds) -> Result<To
     Ok(copied)
 }
 
-/// Copies patterns, sorted by query and then by what was shown and clicked.
+/// Copies patterns, sorted by query, then by what was shown and clicked, then by user.
 pub(super) fn copy_patterns(from: &Path, to: &Path, kinds: IdKinds) -> Result<Totals> {
     let list = |name: &str, kind| Field::new(name, DataType::List(Arc::new(Field::new("item", kind, false))), false);
     let fields = vec![
         id_field("query", kinds.queries),
+        id_field("user", kinds.users),
         list("docs", id_type(kinds.docs)),
         list("positions", DataType::Int32),
         list("clicks", DataType::Int8),
@@ -99,15 +100,16 @@ pub(super) fn copy_patterns(from: &Path, to: &Path, kinds: IdKinds) -> Result<To
     let mut copied = Totals::default();
     let mut last: Option<PatternKey> = None;
     for_each_batch(from, |columns| {
-        let queries = ids(columns, "query")?;
+        let (queries, users) = (ids(columns, "query")?, ids(columns, "user")?);
         let sessions = columns.counts("sessions")?;
         for (row, &count) in sessions.iter().enumerate() {
-            let key = (queries.at(row), page_at(columns, row)?);
+            let key = (queries.at(row), page_at(columns, row)?, users.at(row));
             check_order(columns, row, last.as_ref(), &key)?;
             copied.patterns = Some(copied.patterns.unwrap_or_default() + 1);
             copied.sessions += count;
             writer.row([
                 Value::Id(&key.0),
+                Value::Id(&key.2),
                 Value::Ids(key.1.iter().map(|(_, doc, _)| doc).collect()),
                 Value::Numbers(key.1.iter().map(|(position, ..)| *position).collect()),
                 Value::Numbers(key.1.iter().map(|(.., click)| *click).collect()),
@@ -133,7 +135,7 @@ fn page_at(columns: &Columns<'_>, row: usize) -> Result<Vec<(i64, Id, i64)>> {
 }
 
 /// Rows come in ascending order, each once; else the result would not be what was asked for.
-fn check_order<K: Ord>(columns: &Columns<'_>, row: usize, last: Option<&K>, key: &K) -> Result<()> {
+pub(super) fn check_order<K: Ord>(columns: &Columns<'_>, row: usize, last: Option<&K>, key: &K) -> Result<()> {
     match last.is_none_or(|last| last < key) {
         true => Ok(()),
         false => {
@@ -166,28 +168,28 @@ fn parts(folder: &Path) -> Result<Vec<PathBuf>> {
     }
 }
 
-fn ids(columns: &Columns<'_>, name: &str) -> Result<IdsOf> {
+pub(super) fn ids(columns: &Columns<'_>, name: &str) -> Result<IdsOf> {
     let column = columns.get(name)?;
     IdsOf::of(column.clone())
         .ok_or_else(|| columns.place(0).error(format!("{name} is neither text nor a whole number")))
 }
 
-fn list_at(columns: &Columns<'_>, name: &str, row: usize) -> Result<ArrayRef> {
+pub(super) fn list_at(columns: &Columns<'_>, name: &str, row: usize) -> Result<ArrayRef> {
     let column = columns.get(name)?;
     let lists = column.as_list_opt::<i32>().ok_or_else(|| columns.place(row).error(format!("{name} is not a list")))?;
     Ok(lists.value(row))
 }
 
-fn id_type(is_text: bool) -> DataType {
+pub(super) fn id_type(is_text: bool) -> DataType {
     if is_text { DataType::Utf8 } else { DataType::Int64 }
 }
 
-fn id_field(name: &str, is_text: bool) -> Field {
+pub(super) fn id_field(name: &str, is_text: bool) -> Field {
     Field::new(name, id_type(is_text), false)
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use arrow_array::{Int64Array, builder::Int64Builder, builder::ListBuilder, builder::StringBuilder};
 
     use super::*;
@@ -196,10 +198,10 @@ mod tests {
     use crate::ids::Interner;
     use crate::log::{Impression, Log};
 
-    const KIND: FileType = FileType { name: "other", version: 1 };
+    pub(crate) const KIND: FileType = FileType { name: "other", version: 1 };
 
     /// Text queries and whole-number users, in more than one row group.
-    fn counts() -> Counts {
+    pub(crate) fn counts() -> Counts {
         let mut queries = Interner::default();
         let numbers: Vec<u32> = (0..700).map(|query| queries.text(&format!("q'{query}"))).collect();
         let page = |session: u64| (0..4).map(move |place| (session, place));
@@ -214,10 +216,10 @@ mod tests {
         let ids = |count| crate::ids::Ids::numbered(count);
         let log =
             Log { users: ids(11), docs: ids(60), impressions: impressions.collect(), queries: queries.into_ids() };
-        count_log(&log, &CountOptions::new().patterns(true)).unwrap().0
+        count_log(&log, &CountOptions::new().patterns(true).transitions(true)).unwrap().0
     }
 
-    const KINDS: IdKinds = IdKinds { users: false, queries: true, docs: false };
+    pub(crate) const KINDS: IdKinds = IdKinds { users: false, queries: true, docs: false };
 
     fn numbers(values: impl Iterator<Item = u64>) -> ArrayRef {
         Arc::new(Int64Array::from_iter_values(values.map(|value| value as i64)))
@@ -274,6 +276,7 @@ mod tests {
         let list = |name: &str| Field::new_list(name, Field::new("item", DataType::Int64, true), false);
         let mut lists = [(); 3].map(|()| ListBuilder::new(Int64Builder::new()));
         let mut queries = StringBuilder::new();
+        let users = ids_array(&counts.users, patterns.patterns.iter().map(|pattern| pattern.user as usize));
         for pattern in &patterns.patterns {
             queries.append_value(counts.queries.name(pattern.query as usize));
             for shown in &patterns.shown[pattern.shown.clone()] {
@@ -285,6 +288,7 @@ mod tests {
         }
         let fields = vec![
             ids_field("query", &counts.queries),
+            ids_field("user", &counts.users),
             list("docs"),
             list("positions"),
             list("clicks"),
@@ -293,7 +297,7 @@ mod tests {
         let mut writer = TableWriter::create(&folder.path().join("part-0-a"), KIND, fields, &[]).unwrap();
         let [docs, positions, clicks] = lists.map(|mut list| Arc::new(list.finish()) as ArrayRef);
         let sessions = numbers(patterns.patterns.iter().map(|pattern| pattern.sessions));
-        writer.write(vec![Arc::new(queries.finish()), docs, positions, clicks, sessions]).unwrap();
+        writer.write(vec![Arc::new(queries.finish()), users, docs, positions, clicks, sessions]).unwrap();
         writer.finish().unwrap();
         let copied = copy_patterns(folder.path(), &folder.path().join("patterns"), KINDS).unwrap();
         let bytes = |name: &str| std::fs::read(folder.path().join(name)).unwrap();

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::check::Checked;
 use super::cluster::Cluster;
 use super::copy::{copy_cells, copy_patterns, copy_sessions};
+use super::copy_lists::{copy_lists, copy_transitions};
 use super::source::{FILE, IdKinds, SOURCE, make_source};
 use crate::counts::{LogSource, LogSummary, Meta, Totals, is_counts_file};
 use crate::files::{TemporaryFolder, write_folder};
@@ -21,17 +22,24 @@ use crate::{Error, Result};
 pub struct SparkCount {
     url: String,
     patterns: bool,
+    transitions: bool,
 }
 
 impl SparkCount {
     /// Counts on the cluster whose Spark Connect server is at `url`, such as `sc://host:15002`.
     pub fn new(url: &str) -> Self {
-        SparkCount { url: url.to_string(), patterns: false }
+        SparkCount { url: url.to_string(), patterns: false, transitions: false }
     }
 
     /// Whether to count click patterns too. Default: no.
     pub fn patterns(mut self, patterns: bool) -> Self {
         self.patterns = patterns;
+        self
+    }
+
+    /// Whether to count click transitions too. Default: no.
+    pub fn transitions(mut self, transitions: bool) -> Self {
+        self.transitions = transitions;
         self
     }
 
@@ -49,14 +57,17 @@ impl SparkCount {
         };
         check_options(options)?;
         let log = LogShape::find(parts, options)?;
-        progress.begin("counting on Spark", if self.patterns { 5 } else { 4 });
+        let steps = 4 + u64::from(self.patterns) + 2 * u64::from(self.transitions);
+        progress.begin("counting on Spark", steps);
         // Outlives the connection, whose end stops what still writes there.
         let scratch = TemporaryFolder::create_beside(output)?;
         let cluster = Cluster::connect(&self.url)?;
         let kinds = make_source(&cluster, &log)?;
         let counting = Counting { cluster: &cluster, scratch: scratch.path(), kinds, progress };
-        counting.make_shown(&Checked { cluster: &cluster, paths: &log.paths, options })?;
-        let totals = counting.write(output, self.patterns)?;
+        let checked = Checked { cluster: &cluster, paths: &log.paths, options };
+        counting.make_shown(&checked)?;
+        let lists = if self.transitions { Some(counting.make_lists(&checked)?) } else { None };
+        let totals = counting.write(output, self.patterns, lists)?;
         let summary = LogSummary {
             rows: totals.impressions,
             files: log.paths.len() as u64,
@@ -97,7 +108,7 @@ impl Counting<'_> {
         let shown = self.scratch.join("shown");
         self.cluster.save(&sql.query(CountView::Shown), &shown).map_err(|error| unreadable(error, log))?;
         self.cluster.parquet(CountView::Shown.name(), &shown)?;
-        for view in [CountView::Pages, CountView::Checks, CountView::Cells, CountView::Sessions, CountView::Patterns] {
+        for view in CountView::ALL.into_iter().filter(|view| ![CountView::Log, CountView::Shown].contains(view)) {
             self.cluster.view(view.name(), &sql.query(view))?;
         }
         self.progress.advance(1)?;
@@ -106,10 +117,25 @@ impl Counting<'_> {
         Ok(())
     }
 
-    fn write(&self, output: &Path, patterns: bool) -> Result<Totals> {
+    /// Sorts lists and transitions, and checks that a page shows one document at each position.
+    fn make_lists(&self, log: &Checked<'_>) -> Result<(PathBuf, PathBuf)> {
+        log.check_positions()?;
+        let sql = CountSql::new(Dialect::Spark);
+        // Numbers are given once: every use of a view would sort the pages again.
+        let pages = self.scratch.join("page_lists");
+        self.cluster.save(&sql.query(CountView::PageLists), &pages)?;
+        self.cluster.parquet(CountView::PageLists.name(), &pages)?;
+        for view in [CountView::Lists, CountView::Transitions] {
+            self.cluster.view(view.name(), &sql.query(view))?;
+        }
+        let lists = self.sort(CountView::Lists, "query, list, listed.doc AS docs, listed.position AS positions")?;
+        Ok((lists, self.sort(CountView::Transitions, "*")?))
+    }
+
+    fn write(&self, output: &Path, patterns: bool, lists: Option<(PathBuf, PathBuf)>) -> Result<Totals> {
         let cells = self.sort(CountView::Cells, "*")?;
         let sessions = self.sort(CountView::Sessions, "*")?;
-        let pages = "query, shown.doc AS docs, shown.position AS positions, shown.click AS clicks, sessions";
+        let pages = "query, `user`, shown.doc AS docs, shown.position AS positions, shown.click AS clicks, sessions";
         let pages = patterns.then(|| self.sort(CountView::Patterns, pages)).transpose()?;
         let (docs, users) = self.ids(&cells)?;
         write_folder(output, is_counts_file, |folder| {
@@ -117,7 +143,12 @@ impl Counting<'_> {
             let sessions = copy_sessions(&sessions, &folder.join("sessions.parquet"), self.kinds)?.sessions;
             let pages = pages.as_ref().map(|pages| copy_patterns(pages, &folder.join("patterns.parquet"), self.kinds));
             let patterns = pages.transpose()?.map(|copied| copied.patterns.unwrap_or_default());
-            let totals = Totals { sessions, docs, users, patterns, ..found };
+            let mut totals = Totals { sessions, docs, users, patterns, ..found };
+            if let Some((lists, transitions)) = &lists {
+                totals.lists = Some(copy_lists(lists, &folder.join("lists.parquet"), self.kinds)?);
+                let to = folder.join("transitions.parquet");
+                totals.transitions = Some(copy_transitions(transitions, &to, self.kinds)?);
+            }
             Meta::new(&totals).write(folder)?;
             Ok(totals)
         })

@@ -11,6 +11,7 @@ mod cluster;
 #[path = "no_cluster.rs"]
 mod cluster;
 mod copy;
+mod copy_lists;
 mod count;
 mod em;
 mod em_tables;

@@ -25,7 +25,7 @@ options! {
     }
 }
 
-/// Counts a log in a warehouse: the statements make the cells, sessions and patterns that [`counts`](crate::counts) does.
+/// Counts a log in a warehouse: the statements make the cells, sessions, patterns and transitions that [`counts`](crate::counts) does.
 ///
 /// ```
 /// use truerank::log::Columns;
@@ -62,11 +62,21 @@ pub enum CountView {
     Sessions,
     /// Pages that look the same.
     Patterns,
+    /// Pages that show several documents at one position.
+    SharedPositions,
+    /// The list of each page.
+    PageLists,
+    /// The lists.
+    Lists,
+    /// The steps of each page.
+    Steps,
+    /// Steps that are the same.
+    Transitions,
 }
 
 impl CountView {
     /// All, each after those that it reads.
-    pub const ALL: [CountView; 7] = [
+    pub const ALL: [CountView; 12] = [
         CountView::Log,
         CountView::Shown,
         CountView::Pages,
@@ -74,6 +84,11 @@ impl CountView {
         CountView::Cells,
         CountView::Sessions,
         CountView::Patterns,
+        CountView::SharedPositions,
+        CountView::PageLists,
+        CountView::Lists,
+        CountView::Steps,
+        CountView::Transitions,
     ];
 
     /// Its name in the statements.
@@ -86,6 +101,11 @@ impl CountView {
             "truerank_cells",
             "truerank_sessions",
             "truerank_patterns",
+            "truerank_shared_positions",
+            "truerank_page_lists",
+            "truerank_lists",
+            "truerank_steps",
+            "truerank_transitions",
         ][self as usize]
     }
 
@@ -95,7 +115,10 @@ impl CountView {
         match self {
             CountView::Cells => Some(format!("query, doc, position, {user}")),
             CountView::Sessions => Some(format!("query, {user}")),
-            CountView::Patterns => Some("query, shown".to_string()),
+            CountView::Patterns => Some(format!("query, shown, {user}")),
+            CountView::Lists => Some("query, list".to_string()),
+            // The end of a page comes last.
+            CountView::Transitions => Some(format!("query, list, {user}, from_position, to_position = 0, to_position")),
             _ => None,
         }
     }
@@ -171,7 +194,9 @@ impl CountSql {
     /// All statements, and the queries that give the results.
     pub fn script(&self) -> String {
         let mut script = self.render(TEMPLATE);
-        script += "\n-- Must be empty.\nSELECT * FROM truerank_checks;\n\n-- The tables of a folder of counts, sorted as there.\n";
+        script +=
+            "\n-- Must be empty.\nSELECT * FROM truerank_checks;\n\n-- Must be empty where transitions are wanted.\n";
+        script += "SELECT * FROM truerank_shared_positions;\n\n-- The tables of a folder of counts, sorted as there.\n";
         for view in CountView::ALL {
             if let Some(order) = view.order(self.dialect) {
                 script += &format!("SELECT * FROM {} ORDER BY {order};\n", view.name());

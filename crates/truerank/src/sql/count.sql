@@ -141,12 +141,58 @@ SELECT query, {user}, COUNT(*) AS sessions
 FROM truerank_pages
 GROUP BY query, {user};
 
--- The result: pages that look the same, with the same clicks; only the PRS loss needs them.
+-- The result: pages of a user that look the same, with the same clicks; only the PRS loss needs them.
 {create} truerank_patterns AS
-SELECT query, shown, COUNT(*) AS sessions
+SELECT query, {user}, shown, COUNT(*) AS sessions
 FROM (
-    SELECT query, session, {page} AS shown
+    SELECT query, session, MIN({user}) AS {user}, {page} AS shown
     FROM truerank_shown
     GROUP BY query, session
 ) AS pages_of_log
-GROUP BY query, shown;
+GROUP BY query, {user}, shown;
+
+-- Pages that show several documents at one position, which must not be where transitions are wanted: what follows a click is
+-- then not known.
+{create} truerank_shared_positions AS
+SELECT session, CAST(query AS {text}) AS query, position
+FROM truerank_shown
+WHERE fault IS NULL
+GROUP BY session, query, position
+HAVING COUNT(*) > 1;
+
+-- The list of documents that each page shows, numbered within its query; only click models need it and what follows.
+{create} truerank_page_lists AS
+SELECT query, session, {user}, listed, DENSE_RANK() OVER (PARTITION BY query ORDER BY listed) AS list
+FROM (
+    SELECT query, session, MIN({user}) AS {user}, {list} AS listed
+    FROM truerank_shown
+    GROUP BY query, session
+) AS pages_of_log;
+
+-- The result: the lists.
+{create} truerank_lists AS
+SELECT query, list, listed
+FROM truerank_page_lists
+GROUP BY query, list, listed;
+
+-- From each click of a page to the next one below it: position 0 is outside of the list, before the first click and after the
+-- last.
+{create} truerank_steps AS
+SELECT
+    query,
+    session,
+    LAG(position, 1, 0) OVER (PARTITION BY query, session ORDER BY position) AS from_position,
+    position AS to_position
+FROM truerank_shown
+WHERE click = 1
+UNION ALL
+SELECT query, session, MAX(CASE WHEN click = 1 THEN position ELSE 0 END), 0
+FROM truerank_shown
+GROUP BY query, session;
+
+-- The result: how often users went from click to click on each list.
+{create} truerank_transitions AS
+SELECT pages.query, pages.list, pages.{user}, steps.from_position, steps.to_position, COUNT(*) AS sessions
+FROM truerank_steps AS steps
+JOIN truerank_page_lists AS pages ON pages.query = steps.query AND pages.session = steps.session
+GROUP BY pages.query, pages.list, pages.{user}, steps.from_position, steps.to_position;

@@ -46,7 +46,7 @@ impl Dialect {
     }
 
     /// The words that differ, by the placeholders of the template.
-    pub(super) fn words(self) -> [(&'static str, &'static str); 7] {
+    pub(super) fn words(self) -> [(&'static str, &'static str); 8] {
         match self {
             Dialect::Spark => [
                 ("create", "CREATE OR REPLACE TEMPORARY VIEW"),
@@ -56,6 +56,7 @@ impl Dialect {
                 ("matches", "REGEXP_LIKE"),
                 ("try_cast", "TRY_CAST"),
                 ("page", "SORT_ARRAY(COLLECT_LIST(STRUCT(position, doc, click)))"),
+                ("list", "SORT_ARRAY(COLLECT_LIST(STRUCT(position, doc)))"),
             ],
             Dialect::DuckDb => [
                 ("create", "CREATE OR REPLACE TEMPORARY VIEW"),
@@ -65,6 +66,7 @@ impl Dialect {
                 ("matches", "REGEXP_MATCHES"),
                 ("try_cast", "TRY_CAST"),
                 ("page", "LIST_SORT(LIST(STRUCT_PACK(position := position, doc := doc, click := click)))"),
+                ("list", "LIST_SORT(LIST(STRUCT_PACK(position := position, doc := doc)))"),
             ],
             Dialect::BigQuery => [
                 ("create", "CREATE OR REPLACE TEMP TABLE"),
@@ -75,6 +77,7 @@ impl Dialect {
                 ("try_cast", "SAFE_CAST"),
                 // BigQuery does not group by arrays, so pages are told apart by their text.
                 ("page", "TO_JSON_STRING(ARRAY_AGG(STRUCT(position, doc, click) ORDER BY position, doc))"),
+                ("list", "TO_JSON_STRING(ARRAY_AGG(STRUCT(position, doc) ORDER BY position, doc))"),
             ],
         }
     }

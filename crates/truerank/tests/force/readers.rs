@@ -10,7 +10,9 @@ use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Compression, Encoding};
 use parquet::file::properties::WriterProperties;
-use truerank::counts::{CountOptions, Counts, LogSource, Need, SplitBy, StoredCounts, count_log, open_counts};
+use truerank::counts::{
+    CountOptions, Counts, CountsView, LogSource, Need, SplitBy, StoredCounts, count_log, open_counts,
+};
 use truerank::data::{self, Dataset, DatasetFormat, Generator, Preset, Splits};
 use truerank::evaluate::{ClickPrediction, Evaluator, Measure, Resampling};
 use truerank::experiment::{Method, Question, Run, Settings, Source, Store, WorldFacts};
@@ -103,7 +105,7 @@ impl Sample {
         let lists = [ShownLists::top(&data.train, &vec![0.0; data.train.len()], 4).unwrap()];
         let simulator = simulation.prepare(&data.train, &lists).unwrap();
         let log = simulator.log();
-        let (counts, _) = count_log(&log, &CountOptions::new().patterns(true)).unwrap();
+        let (counts, _) = count_log(&log, &CountOptions::new().patterns(true).transitions(true)).unwrap();
         let propensities = simulator.propensities();
         let relevance = estimate(&counts, &propensities, Estimator::UserAware).unwrap();
         log::write_log(&log, &folder.join("log.parquet")).unwrap();
@@ -164,7 +166,7 @@ fn read_log(path: &Path, how: u64, options: &ReadOptions) -> Result<()> {
     let on_bad_row = if how.is_multiple_of(2) { OnBadRow::Error } else { OnBadRow::Skip };
     let log = LogSource::files([path], options.clone().on_bad_row(on_bad_row));
     match how / 2 % 16 {
-        1 => log.count(&CountOptions::new().patterns(true), &Silent).map(drop),
+        1 => log.count(&CountOptions::new().patterns(true).transitions(true), &Silent).map(drop),
         2 => log.split(SplitBy::Time, 0.5, 1, &Silent).map(drop),
         3 => log.features(&["position".to_string()], None, 4).map(drop),
         _ => log.read().map(drop),
@@ -322,27 +324,41 @@ fn use_counts(counts: &Counts, propensities: &Propensities) {
     PairRatio::ALL.into_iter().for_each(|ratio| drop(pair_weights(counts, propensities, ratio)));
     let _ = counts.split_pages(0.5, 1);
     let _ = counts.split_queries(0.5, 1);
+    use_blocks(counts);
+}
+
+/// Looks up all that transitions name.
+fn use_blocks(counts: &dyn CountsView) {
+    for block in counts.blocks() {
+        let Some(transitions) = counts.transitions(&block).unwrap() else { continue };
+        for (list, rows) in transitions.by_list() {
+            counts.queries().name(list.query as usize);
+            transitions.of(list).iter().for_each(|listed| _ = counts.docs().name(listed.doc as usize));
+            rows.iter().for_each(|row| _ = counts.users().name(row.user as usize));
+        }
+    }
 }
 
 fn counts(sample: &Arc<Sample>) -> Vec<Reader> {
-    let names = ["cells.parquet", "sessions.parquet", "patterns.parquet", "pages.parquet", "meta.json"];
-    let one = |target: &'static str| {
+    let tables = ["cells", "sessions", "patterns", "lists", "transitions", "pages"];
+    let names: Vec<String> = tables.iter().map(|name| format!("{name}.parquet")).chain(["meta.json".into()]).collect();
+    let one = |target: &String| {
         let name = format!("counts/{target}");
         let seeds = if target == "meta.json" { vec![sample.bytes(&name)] } else { sample.tables(&name) };
-        let others = names.iter().filter(|name| **name != target);
+        let others = names.iter().filter(|name| *name != target);
         let others = others.map(|name| (name.to_string(), sample.bytes(&format!("counts/{name}"))));
         let used = sample.clone();
         let read = move |path: &Path, how: u64| {
             let folder = path.parent().unwrap();
             match how % 8 {
-                1 => StoredCounts::open(folder, &Room::new(Memory::new(1 << 20))).map(drop),
+                1 => StoredCounts::open(folder, &Room::new(Memory::new(1 << 20))).map(|counts| use_blocks(&counts)),
                 2 => open_counts(folder, &Room::new(Memory::new(1 << 30)), Need::Estimation).map(drop),
                 _ => Counts::read(folder).map(|counts| use_counts(&counts, &used.propensities)),
             }
         };
         Reader { others: others.collect(), ..reader(&name, target, seeds, read) }
     };
-    let mut readers: Vec<Reader> = names.into_iter().map(one).collect();
+    let mut readers: Vec<Reader> = names.iter().map(one).collect();
     readers.push(changed_counts(sample));
     readers
 }
@@ -373,7 +389,9 @@ fn change_counts(counts: &mut Counts, change: &[u8]) {
         &mut rows[row]
     }
     let (pages, patterns) = (counts.pages.as_mut().unwrap(), counts.patterns.as_mut().unwrap());
-    match change[0] % 16 {
+    let transitions = counts.transitions.as_mut().unwrap();
+    let lists = transitions.lists.len() as u32;
+    match change[0] % 24 {
         0 => at(&mut counts.cells, change).position = number,
         1 => at(&mut counts.cells, change).impressions = large,
         2 => at(&mut counts.cells, change).clicks = large,
@@ -389,6 +407,14 @@ fn change_counts(counts: &mut Counts, change: &[u8]) {
         12 => at(&mut patterns.shown, change).doc = number % docs,
         13 => at(&mut patterns.patterns, change).sessions = large,
         14 => at(&mut patterns.patterns, change).query = number % queries,
+        15 => at(&mut patterns.patterns, change).user = number % users,
+        16 => at(&mut transitions.shown, change).position = number,
+        17 => at(&mut transitions.shown, change).doc = number % docs,
+        18 => at(&mut transitions.lists, change).query = number % queries,
+        19 => at(&mut transitions.rows, change).list = number % lists,
+        20 => at(&mut transitions.rows, change).user = number % users,
+        21 => at(&mut transitions.rows, change).from = number,
+        22 => at(&mut transitions.rows, change).sessions = large,
         _ => counts.cells.truncate(1 + change[1] as usize),
     }
 }

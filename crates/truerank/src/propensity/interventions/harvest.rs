@@ -509,6 +509,7 @@ mod tests {
             cells: cells.collect(),
             sessions: vec![SessionCount { query: 0, user: 0, sessions: 9 }],
             patterns: None,
+            transitions: None,
             pages: None,
         }
     }

@@ -258,6 +258,7 @@ mod tests {
                 SessionCount { query: 1, user: 0, sessions: 16 },
             ],
             patterns: None,
+            transitions: None,
             pages: None,
         }
     }
