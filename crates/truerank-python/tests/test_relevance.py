@@ -3,8 +3,10 @@
 import json
 import pickle
 
+import lightgbm
 import numpy as np
 import pytest
+import xgboost
 
 import truerank
 
@@ -105,6 +107,62 @@ def test_labels_fit_the_rows_of_the_data(world):
     for row in labels.rows[:50]:
         assert by_row[row] == table[(query[row], docs[row])]
     assert labels.group.sum() == len(labels.rows)
+
+
+@pytest.mark.parametrize("options", [{}, {"form": "steps"}, {"max_grade": 4, "form": "steps", "steps": 2}], ids=str)
+def test_lightgbm_trains_on_what_is_shown(world, options):
+    _, data, counts, theta = world
+    weights = truerank.relevance(counts, theta, data=data)
+    names = [f"feature_{number}" for number in range(data.train.feature_count)]
+    params, train = weights.to_lightgbm(data, feature_names=names, **options)
+    labels = weights.labels(data, **options)
+    train.construct()
+    np.testing.assert_array_equal(train.get_label(), labels.label.astype(np.float32))
+    np.testing.assert_array_equal(train.get_group(), labels.group)
+    np.testing.assert_array_equal(train.get_weight(), labels.weight.astype(np.float32))
+    assert (params, train.get_feature_name(), train.num_data()) == (labels.params, names, len(labels))
+    model = lightgbm.train(params | {"verbosity": -1}, train, 30)
+    assert_learned(data, model.predict(data.test.features), labels, model.predict(data.train.features))
+
+
+@pytest.mark.parametrize("options", [{}, {"form": "gains"}, {"form": "steps"}], ids=str)
+def test_xgboost_trains_on_what_is_shown(world, options):
+    _, data, counts, theta = world
+    weights = truerank.relevance(counts, theta, data=data)
+    names = [f"feature_{number}" for number in range(data.train.feature_count)]
+    params, train = weights.to_xgboost(data.train, feature_names=names, **options)
+    labels = weights.labels(data, to="xgboost", **options)
+    np.testing.assert_array_equal(train.get_label(), labels.label.astype(np.float32))
+    assert (params, train.feature_names, train.num_row()) == (labels.params, names, len(labels))
+    if labels.weight is None:
+        np.testing.assert_array_equal(np.diff(train.get_uint_info("group_ptr")), labels.group)
+    else:
+        np.testing.assert_array_equal(train.get_weight(), labels.weight.astype(np.float32))
+    model = xgboost.train(params, train, 30)
+    scores = lambda part: model.predict(xgboost.DMatrix(part.features, feature_names=names))
+    assert_learned(data, scores(data.test), labels, scores(data.train))
+
+
+def assert_learned(data, test_scores, labels, train_scores):
+    """The trainer understood the labels: scores follow them, and rank documents that it has not seen."""
+    assert np.corrcoef(train_scores[labels.rows], labels.label)[0, 1] > 0.3
+    random = np.random.default_rng(1).random(len(test_scores))
+    found, of_chance = (truerank.evaluate(data.test, scores)["nDCG@5"] for scores in (test_scores, random))
+    assert found > of_chance + 0.05
+
+
+def test_trainers_without_names_and_with_names_that_do_not_fit(world):
+    _, data, counts, theta = world
+    weights = truerank.relevance(counts, theta)
+    params, train = weights.to_lightgbm(data)
+    assert lightgbm.train(params | {"verbosity": -1}, train, 2).feature_name()[0] == "Column_0"
+    assert weights.to_xgboost(data)[1].feature_names is None
+    with pytest.raises(ValueError, match="feature names"):
+        weights.to_xgboost(data, feature_names=["one"])
+    with pytest.raises(ValueError, match="feature_name"):
+        weights.to_lightgbm(data, feature_names=["one"])[1].construct()
+    with pytest.raises(TypeError, match="Dataset, or Splits"):
+        weights.to_lightgbm(data.train.features)
 
 
 @pytest.mark.parametrize("options, message", [
