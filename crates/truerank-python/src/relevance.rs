@@ -150,7 +150,8 @@ impl PyRelevance {
 
     /// The weights as labels for the training part of `data`, for LightGBM or (`to="xgboost"`) XGBoost.
     ///
-    /// A label is the weight as it is, for regression, or with `form="steps"` a whole number with `steps` per grade, or with
+    /// A label is relevance as our own rankers learn from it, for regression (the weight as it is where an estimator was named; a
+    /// shrunk one has as much of its prior as the clicks suffice for), or with `form="steps"` a whole number with `steps` per grade, or with
     /// `form="gains"` the gain of a grade. The numbers are those that `truerank export` writes.
     #[pyo3(signature = (data, *, to="lightgbm", max_grade=None, **options))]
     fn labels(

@@ -5,6 +5,7 @@ import pickle
 
 import lightgbm
 import numpy as np
+import pandas
 import pytest
 import xgboost
 
@@ -97,7 +98,7 @@ def test_labels_are_those_that_are_exported(world, command, tmp_path):
 
 def test_labels_fit_the_rows_of_the_data(world):
     _, data, counts, theta = world
-    weights = truerank.relevance(counts, theta)
+    weights = truerank.relevance(counts, theta, estimator="user-aware")
     labels = weights.labels(data.train)
     by_row = labels.by_row
     assert len(by_row) == len(data.train) and np.isnan(by_row).sum() == len(data.train) - len(labels)
@@ -107,6 +108,21 @@ def test_labels_fit_the_rows_of_the_data(world):
     for row in labels.rows[:50]:
         assert by_row[row] == table[(query[row], docs[row])]
     assert labels.group.sum() == len(labels.rows)
+
+
+def test_labels_have_the_prior_as_far_as_clicks_tell_the_features(world):
+    """docs/estimators.md: (c + λ·r̂·b)/(X + b), where a weight is (c + r̂·b)/(X + b)."""
+    _, data, counts, theta = world
+    weights = truerank.relevance(counts, theta, data=data, beta=1e-9)
+    table, b = weights.to_pandas(), weights.shrink
+    clicks = (table.clicks * b / (table.exposure + b)).sum()
+    share = clicks / (clicks + 10 * data.train.feature_count)
+    clicked = table.clicks / (table.exposure + b)
+    expected = (clicked + share * (table.weight - clicked)).set_axis(pandas.MultiIndex.from_frame(table[["query", "doc"]]))
+    labels = weights.labels(data)
+    query, docs = data.train.query[labels.rows], data.train.docs[labels.rows]
+    np.testing.assert_allclose(labels.label, expected[list(zip(query, docs))], rtol=1e-5)
+    assert not np.allclose(labels.label, weights.on(data.train)[labels.rows], rtol=1e-2)
 
 
 @pytest.mark.parametrize("options", [{}, {"form": "steps"}, {"max_grade": 4, "form": "steps", "steps": 2}], ids=str)
