@@ -108,20 +108,32 @@ class Log:
             target = "labels" if trainer == "lightgbm" else "labels-xgboost"
             self.truerank("export", "relevance.parquet", "--to", trainer, "--data", *data, "-o", target)
 
-    def rows(self):
-        """nDCG@5 on the test part by what was learned from."""
+    def measured(self):
+        """nDCG@5 on the test part by what was learned from; kept in a file, so that a run that was stopped goes on."""
+        path = self.folder / "measured.json"
+        found = json.loads(path.read_text()) if path.exists() else {}
+        for method, measure in self.methods().items():
+            if method not in found:
+                found[method] = measure()
+                path.write_text(json.dumps(found))
+        return found
+
+    def methods(self):
         ours, params = Part(self.folder / "labels/train.svm"), json.loads((self.folder / "labels/params.json").read_text())
         table = self.table()
         shown, before = self.parts["train"].features[table["row"]], table["exposure"] / (table["exposure"] + 5)
         grades, rates = self.parts["train"].grades[table["row"]], table["clicks"] / table["impressions"]
-        yield "human grades, lambdarank", self.lightgbm(shown, grades, RANKING, group=ours.sizes)
-        yield "human grades, regression", self.lightgbm(shown, grades, REGRESSION)
-        yield "clicks / impressions", self.lightgbm(shown, rates, REGRESSION)
-        yield "lambdarank with position", self.lightgbm(*self.sessions())
-        yield BEFORE, self.lightgbm(shown, table["weight"], REGRESSION, weight=before)
-        yield OURS, self.lightgbm(ours.features, ours.labels, params, group=ours.sizes, weight=ours.weights)
-        yield "XGBoost, clicks / impressions", self.xgboost(xgboost.DMatrix(shown, rates), {"objective": "reg:squarederror"})
-        yield f"XGBoost, {OURS}", self.xgboost(*self.xgboosts())
+        squared = {"objective": "reg:squarederror"}
+        return {
+            "human grades, lambdarank": lambda: self.lightgbm(shown, grades, RANKING, group=ours.sizes),
+            "human grades, regression": lambda: self.lightgbm(shown, grades, REGRESSION),
+            "clicks / impressions": lambda: self.lightgbm(shown, rates, REGRESSION),
+            "lambdarank with position": lambda: self.lightgbm(*self.sessions()),
+            BEFORE: lambda: self.lightgbm(shown, table["weight"], REGRESSION, weight=before),
+            OURS: lambda: self.lightgbm(ours.features, ours.labels, params, group=ours.sizes, weight=ours.weights),
+            "XGBoost, clicks / impressions": lambda: self.xgboost(xgboost.DMatrix(shown, rates), squared),
+            f"XGBoost, {OURS}": lambda: self.xgboost(*self.xgboosts()),
+        }
 
     def table(self):
         """Relevance of the training documents that were shown, in the order of the data."""
@@ -235,7 +247,7 @@ def main():
         for seed in range(first, last + 1):
             for size in sizes:
                 log = Log(arguments.truerank, arguments.shared, arguments.work, name, seed, size)
-                found += [(name, seed, size, method, value) for method, value in log.rows()]
+                found += [(name, seed, size, method, value) for method, value in log.measured().items()]
                 print(f"# {name}, seed {seed}, {size} sessions per query", flush=True)
     print_tables(pandas.DataFrame(found, columns=["set", "seed", "size", "method", "ndcg"]), sizes)
 
