@@ -172,6 +172,22 @@ def test_lightgbm_learns_more_from_our_labels_than_from_clicks(data, log, tmp_pa
     assert ours.mean() > clicks.mean() and scipy.stats.ttest_rel(ours, clicks).pvalue < 0.05
 
 
+def test_exported_labels_are_those_of_rankers(data, log, tmp_path):
+    """docs/estimators.md: (c + λ·r̂·b)/(X + b) with λ = N/(N + 10·features), where a weight is (c + r̂·b)/(X + b)."""
+    counts, weights = tmp_path / "counts", tmp_path / "default.parquet"
+    truerank("count", log, "-o", counts)
+    truerank("relevance", counts, "--propensities", log.with_suffix(".propensities.json"), "--data", data, "-o", weights)
+    folder, _ = exported(tmp_path, data, weights, "lightgbm")
+    table, notes = read_parquet(weights), pyarrow.parquet.read_metadata(weights).metadata
+    b, clicked = float(notes[b"truerank.shrink"]), table["clicks"] / table["divisor"]
+    clicks = (table["clicks"] * b / (table["exposure"] + b)).sum()
+    share = clicks / (clicks + 10 * read_svmlight(data / "train.txt")[2].shape[1])
+    expected = clicked + share * (table["weight"] - clicked)
+    labels = read_svmlight(folder / "train.svm")[0]
+    assert np.allclose(np.sort(labels), np.sort(expected), rtol=1e-6)
+    assert not np.allclose(np.sort(labels), np.sort(table["weight"]), rtol=1e-2)
+
+
 def queries_of(data):
     """The training queries that were shown, in the order of the file."""
     return read_svmlight(data / "train.txt")[1]

@@ -150,7 +150,8 @@ impl PyRelevance {
 
     /// The weights as labels for the training part of `data`, for LightGBM or (`to="xgboost"`) XGBoost.
     ///
-    /// A label is the weight as it is, for regression, or with `form="steps"` a whole number with `steps` per grade, or with
+    /// A label is relevance as our own rankers learn from it, for regression (the weight as it is where an estimator was named; a
+    /// shrunk one has as much of its prior as the clicks suffice for), or with `form="steps"` a whole number with `steps` per grade, or with
     /// `form="gains"` the gain of a grade. The numbers are those that `truerank export` writes.
     #[pyo3(signature = (data, *, to="lightgbm", max_grade=None, **options))]
     fn labels(
@@ -168,6 +169,44 @@ impl PyRelevance {
         let labels = export.labels_for(trees).map_err(to_python)?;
         let found = run_quiet(py, || labels.training(&data, &self.inner))?;
         Ok(PyLabels { inner: found, row_count: data.len() })
+    }
+
+    /// Parameters and a `lightgbm.Dataset` of the training part of `data`, as `lightgbm.train` takes them.
+    ///
+    /// Rows are the documents that were shown, with labels, weights and groups as `labels` gives them, which has the options.
+    /// `feature_names` are the names of the features, where they have any. LightGBM is imported by this call.
+    ///
+    /// >>> import lightgbm
+    /// >>> data = truerank.generate("tiny")
+    /// >>> simulation = truerank.simulate(data, sessions=5000)
+    /// >>> weights = truerank.relevance(simulation.counts(), simulation.propensities, data=data)
+    /// >>> params, train = weights.to_lightgbm(data)
+    /// >>> model = lightgbm.train(params | {"verbosity": -1}, train, 20)
+    /// >>> truerank.evaluate(data.test, model.predict(data.test.features))["nDCG@5"] > 0.5
+    /// True
+    #[pyo3(signature = (data, *, feature_names=None, max_grade=None, **options))]
+    fn to_lightgbm<'py>(
+        &self,
+        data: &Bound<'py, PyAny>,
+        feature_names: Option<&Bound<'py, PyAny>>,
+        max_grade: Option<u8>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.training_data(data, "lightgbm", feature_names, max_grade, options)
+    }
+
+    /// Parameters and an `xgboost.DMatrix` of the training part of `data`, as `xgboost.train` takes them.
+    ///
+    /// Otherwise as `to_lightgbm`.
+    #[pyo3(signature = (data, *, feature_names=None, max_grade=None, **options))]
+    fn to_xgboost<'py>(
+        &self,
+        data: &Bound<'py, PyAny>,
+        feature_names: Option<&Bound<'py, PyAny>>,
+        max_grade: Option<u8>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.training_data(data, "xgboost", feature_names, max_grade, options)
     }
 
     /// The table as pandas frame.
@@ -209,6 +248,21 @@ impl PyRelevance {
 
     fn __reduce__<'py>(this: Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         crate::pickle::reduce(this.into_any())
+    }
+}
+
+impl PyRelevance {
+    /// Labels in the form of a trainer, with its parameters.
+    fn training_data<'py>(
+        &self,
+        data: &Bound<'py, PyAny>,
+        to: &str,
+        feature_names: Option<&Bound<'py, PyAny>>,
+        max_grade: Option<u8>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let labels = self.labels(data, to, max_grade, options)?;
+        data.py().import("truerank._trees")?.getattr(to)?.call1((labels, data, feature_names))
     }
 }
 

@@ -1,10 +1,12 @@
-"""What the documentation tells Python's people to type runs: docs/python.md, the README's ten lines, and the tutorial."""
+"""What the documentation tells Python's people to type runs: docs/python.md, the lines of docs/lightgbm.md, the README's ten lines, and the tutorial."""
 
 import re
 
+import lightgbm
 import nbclient
 import nbformat
 import pytest
+import xgboost
 from conftest import ROOT
 
 import truerank
@@ -23,6 +25,25 @@ def test_the_guide_runs(tmp_path, monkeypatch):
     assert names["search"].best_params_.keys() == {"l2"}
     assert (tmp_path / "results/report.html").exists()
     assert names["diagnosis"].personalized_bias is True, "the log is simulated with bias"
+
+
+@pytest.mark.filterwarnings("ignore::truerank.PropensityWarning")
+def test_the_lines_for_lightgbm_and_xgboost_run():
+    data = truerank.generate("tiny", seed=1)
+    names = {"truerank": truerank, "lightgbm": lightgbm, "xgboost": xgboost, "data": data}
+    names["clicks"] = truerank.simulate(data, sessions=20_000, seed=1).log()
+    scores = []
+    programs = [block for block in blocks(ROOT / "docs/lightgbm.md") if "weights.to_" in block]
+    assert len(programs) == 2
+    for program in programs:
+        exec(compile(program, "docs/lightgbm.md", "exec"), names)
+        rows = data.test.features if "lightgbm" in program else xgboost.DMatrix(data.test.features)
+        scores.append(names["model"].predict(rows))
+    values = [truerank.evaluate(data.test, of_model)["nDCG@5"] for of_model in scores]
+    clicked = truerank.relevance(names["counts"], names["examination"], estimator="naive")
+    params, training = clicked.to_lightgbm(data)
+    naive = lightgbm.train(params, training, 100)
+    assert min(values) > truerank.evaluate(data.test, naive.predict(data.test.features))["nDCG@5"]
 
 
 def test_the_readmes_lines_run(capsys):

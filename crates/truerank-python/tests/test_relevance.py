@@ -3,8 +3,11 @@
 import json
 import pickle
 
+import lightgbm
 import numpy as np
+import pandas
 import pytest
+import xgboost
 
 import truerank
 
@@ -95,7 +98,7 @@ def test_labels_are_those_that_are_exported(world, command, tmp_path):
 
 def test_labels_fit_the_rows_of_the_data(world):
     _, data, counts, theta = world
-    weights = truerank.relevance(counts, theta)
+    weights = truerank.relevance(counts, theta, estimator="user-aware")
     labels = weights.labels(data.train)
     by_row = labels.by_row
     assert len(by_row) == len(data.train) and np.isnan(by_row).sum() == len(data.train) - len(labels)
@@ -105,6 +108,77 @@ def test_labels_fit_the_rows_of_the_data(world):
     for row in labels.rows[:50]:
         assert by_row[row] == table[(query[row], docs[row])]
     assert labels.group.sum() == len(labels.rows)
+
+
+def test_labels_have_the_prior_as_far_as_clicks_tell_the_features(world):
+    """docs/estimators.md: (c + λ·r̂·b)/(X + b), where a weight is (c + r̂·b)/(X + b)."""
+    _, data, counts, theta = world
+    weights = truerank.relevance(counts, theta, data=data, beta=1e-9)
+    table, b = weights.to_pandas(), weights.shrink
+    clicks = (table.clicks * b / (table.exposure + b)).sum()
+    share = clicks / (clicks + 10 * data.train.feature_count)
+    clicked = table.clicks / (table.exposure + b)
+    expected = (clicked + share * (table.weight - clicked)).set_axis(pandas.MultiIndex.from_frame(table[["query", "doc"]]))
+    labels = weights.labels(data)
+    query, docs = data.train.query[labels.rows], data.train.docs[labels.rows]
+    np.testing.assert_allclose(labels.label, expected[list(zip(query, docs))], rtol=1e-5)
+    assert not np.allclose(labels.label, weights.on(data.train)[labels.rows], rtol=1e-2)
+
+
+@pytest.mark.parametrize("options", [{}, {"form": "steps"}, {"max_grade": 4, "form": "steps", "steps": 2}], ids=str)
+def test_lightgbm_trains_on_what_is_shown(world, options):
+    _, data, counts, theta = world
+    weights = truerank.relevance(counts, theta, data=data)
+    names = [f"feature_{number}" for number in range(data.train.feature_count)]
+    params, train = weights.to_lightgbm(data, feature_names=names, **options)
+    labels = weights.labels(data, **options)
+    train.construct()
+    np.testing.assert_array_equal(train.get_label(), labels.label.astype(np.float32))
+    np.testing.assert_array_equal(train.get_group(), labels.group)
+    np.testing.assert_array_equal(train.get_weight(), labels.weight.astype(np.float32))
+    assert (params, train.get_feature_name(), train.num_data()) == (labels.params, names, len(labels))
+    model = lightgbm.train(params | {"verbosity": -1}, train, 30)
+    assert_learned(data, model.predict(data.test.features), labels, model.predict(data.train.features))
+
+
+@pytest.mark.parametrize("options", [{}, {"form": "gains"}, {"form": "steps"}], ids=str)
+def test_xgboost_trains_on_what_is_shown(world, options):
+    _, data, counts, theta = world
+    weights = truerank.relevance(counts, theta, data=data)
+    names = [f"feature_{number}" for number in range(data.train.feature_count)]
+    params, train = weights.to_xgboost(data.train, feature_names=names, **options)
+    labels = weights.labels(data, to="xgboost", **options)
+    np.testing.assert_array_equal(train.get_label(), labels.label.astype(np.float32))
+    assert (params, train.feature_names, train.num_row()) == (labels.params, names, len(labels))
+    if labels.weight is None:
+        np.testing.assert_array_equal(np.diff(train.get_uint_info("group_ptr")), labels.group)
+    else:
+        np.testing.assert_array_equal(train.get_weight(), labels.weight.astype(np.float32))
+    model = xgboost.train(params, train, 30)
+    scores = lambda part: model.predict(xgboost.DMatrix(part.features, feature_names=names))
+    assert_learned(data, scores(data.test), labels, scores(data.train))
+
+
+def assert_learned(data, test_scores, labels, train_scores):
+    """The trainer understood the labels: scores follow them, and rank documents that it has not seen."""
+    assert np.corrcoef(train_scores[labels.rows], labels.label)[0, 1] > 0.3
+    random = np.random.default_rng(1).random(len(test_scores))
+    found, of_chance = (truerank.evaluate(data.test, scores)["nDCG@5"] for scores in (test_scores, random))
+    assert found > of_chance + 0.05
+
+
+def test_trainers_without_names_and_with_names_that_do_not_fit(world):
+    _, data, counts, theta = world
+    weights = truerank.relevance(counts, theta)
+    params, train = weights.to_lightgbm(data)
+    assert lightgbm.train(params | {"verbosity": -1}, train, 2).feature_name()[0] == "Column_0"
+    assert weights.to_xgboost(data)[1].feature_names is None
+    with pytest.raises(ValueError, match="feature names"):
+        weights.to_xgboost(data, feature_names=["one"])
+    with pytest.raises(ValueError, match="feature_name"):
+        weights.to_lightgbm(data, feature_names=["one"])[1].construct()
+    with pytest.raises(TypeError, match="Dataset, or Splits"):
+        weights.to_lightgbm(data.train.features)
 
 
 @pytest.mark.parametrize("options, message", [

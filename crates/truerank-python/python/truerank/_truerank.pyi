@@ -287,6 +287,22 @@ class Relevance:
         max_grade: int | None = None,
         **options: Unpack[_LabelOptions],
     ) -> Labels: ...
+    def to_lightgbm(
+        self,
+        data: Dataset | Splits,
+        *,
+        feature_names: Sequence[str] | None = None,
+        max_grade: int | None = None,
+        **options: Unpack[_LabelOptions],
+    ) -> tuple[dict[str, Any], Any]: ...
+    def to_xgboost(
+        self,
+        data: Dataset | Splits,
+        *,
+        feature_names: Sequence[str] | None = None,
+        max_grade: int | None = None,
+        **options: Unpack[_LabelOptions],
+    ) -> tuple[dict[str, Any], Any]: ...
     def to_pandas(self) -> Any: ...
     def __len__(self) -> int: ...
     def __eq__(self, value: object, /) -> bool: ...

@@ -1,7 +1,8 @@
 //! Relevance as labels for trees: weights and a data set enter, a folder that LightGBM or XGBoost reads leaves.
 //!
-//! Trees that regress on ŷ ranked better than trees that rank by it where we measured it (docs/lightgbm.md), so ŷ as it is,
-//! for regression, is what both get by default. The other parts have human grades, by which nDCG says when to stop.
+//! Trees that regress on relevance ranked better than trees that rank by it where we measured it (docs/lightgbm.md), so relevance
+//! as our own rankers learn from it ([`Relevance::for_ranker`]), for regression, is what both get by default. The other parts
+//! have human grades, by which nDCG says when to stop.
 
 use std::io::Write;
 use std::path::Path;
@@ -25,7 +26,8 @@ pub enum Trees {
     XgBoost,
 }
 
-/// What a label is. ŷ, a relevance weight, stands for the grade `y = y_max · (ŷ − ε) / (1 − ε)`, cut to `0..=y_max`.
+/// What a label is. ŷ, the relevance that a ranker learns from, stands for the grade `y = y_max · (ŷ − ε) / (1 − ε)`, cut to
+/// `0..=y_max`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LabelForm {
     /// Whole numbers: `y` times this many steps per grade, rounded, with the gain `2^(label / steps) − 1`. One step gives
@@ -33,7 +35,7 @@ pub enum LabelForm {
     Steps(usize),
     /// The gain itself, `2^y − 1`.
     Gains,
-    /// ŷ as it is, for regression; whole grades in judged parts.
+    /// ŷ itself, for regression; whole grades in judged parts.
     Weights,
 }
 
@@ -176,7 +178,8 @@ impl Labels {
     }
 
     /// Writes the labels of all weighed documents as CSV, for whoever has the features elsewhere: `query`, `doc`, `label`, `weight`
-    /// (how much the label is to count), `impressions`, `clicks`.
+    /// (how much the label is to count), `impressions`, `clicks`. How many features there are is not known here, so these labels
+    /// have the whole prior.
     pub fn write_table(&self, relevance: &Relevance, path: &Path) -> Result<LabelSummary> {
         self.check()?;
         let mut text = b"query,doc,label,weight,impressions,clicks\n".to_vec();
@@ -228,13 +231,13 @@ impl Labels {
         }
     }
 
-    /// The label of a document whose relevance is `weight`.
-    fn label(&self, weight: f64) -> f64 {
+    /// The label of a document of this relevance.
+    fn label(&self, relevance: f64) -> f64 {
         match self.form {
-            LabelForm::Weights => weight,
+            LabelForm::Weights => relevance,
             _ => {
                 let most = f64::from(self.max_grade);
-                self.label_of_grade((most * (weight - self.noise) / (1.0 - self.noise)).clamp(0.0, most))
+                self.label_of_grade((most * (relevance - self.noise) / (1.0 - self.noise)).clamp(0.0, most))
             }
         }
     }
@@ -267,22 +270,22 @@ impl Labels {
     }
 
     fn training_part<'a>(&self, data: &'a Dataset, relevance: &Relevance) -> Result<(Part<'a>, LabelSummary)> {
-        let rows = relevance.rows_in(data);
-        let mut found: Vec<Option<&Weight>> = vec![None; data.len()];
-        for (row, weight) in rows.iter().zip(&relevance.weights) {
+        let (rows, labels) = (relevance.rows_in(data), relevance.for_ranker(data.feature_count()));
+        let mut found: Vec<Option<(&Weight, f64)>> = vec![None; data.len()];
+        for ((row, weight), label) in rows.iter().zip(&relevance.weights).zip(labels) {
             if let Some(row) = row {
-                found[*row as usize] = Some(weight);
+                found[*row as usize] = Some((weight, label));
             }
         }
-        let mut part = Part::new(data, |row| found[row].map(|weight| self.label(weight.weight)));
-        part.reliability = self.has_reliability().then(|| found.iter().flatten().copied().map(reliability).collect());
+        let mut part = Part::new(data, |row| found[row].map(|(_, relevance)| self.label(relevance)));
+        let shown = || found.iter().flatten();
+        part.reliability = self.has_reliability().then(|| shown().map(|(weight, _)| reliability(weight)).collect());
         if part.rows.is_empty() {
             return Err(nothing_matches(data, &relevance.queries, "document with a weight", "weights'"));
         }
-        let above = |(row, weight): &(&Option<u32>, &Weight)| row.is_some() && weight.weight > 1.0;
         let cut = match self.form {
             LabelForm::Weights => 0,
-            _ => rows.iter().zip(&relevance.weights).filter(above).count(),
+            _ => shown().filter(|(_, relevance)| *relevance > 1.0).count(),
         };
         let (queries, documents) = (part.sizes.len(), part.rows.len());
         Ok((part, LabelSummary { queries, documents, cut, unmatched: unmatched(relevance, &rows) }))
@@ -432,6 +435,7 @@ mod tests {
     use super::*;
     use crate::data::DatasetBuilder;
     use crate::ids::Ids;
+    use crate::relevance::{Correction, PriorKind};
 
     /// Queries 7 and 3, with documents 1..=3 and 1..=2; the last feature is 0 everywhere.
     fn data() -> Dataset {
@@ -499,6 +503,24 @@ mod tests {
         assert_eq!(read("train.svm"), "0.3:0.166667 1:1 2:0\n1.5:0.166667 1:3\n0.5:0.166667\n");
         assert_eq!(read("test.svm").lines().nth(3), Some("2 qid:2 1:4"));
         assert_eq!(read("train.svm.query"), "");
+    }
+
+    #[test]
+    fn trainers_learn_from_what_our_rankers_learn_from() {
+        // One click, examined once, b = 3: the prior's part of a weight is what is above 1/4.
+        let mut shrunk = relevance();
+        shrunk.correction = Correction { prior: PriorKind::Model, shrink: Some(3.0), ..Correction::default() };
+        shrunk.weights.iter_mut().for_each(|weight| weight.divisor = 4.0);
+        let expected = shrunk.for_ranker(data().feature_count());
+        let labels = Labels::new(Trees::LightGbm);
+        let found = labels.training(&data(), &shrunk).unwrap();
+        // Query 7 comes first in the data; what the data set does not know has no label.
+        assert_eq!(found.labels, [expected[2], expected[3], expected[0]]);
+        assert!(found.labels[0] < 0.3 && found.labels[0] > 0.25, "{:?}", found.labels);
+        let steps = labels.form(LabelForm::Steps(64)).training(&data(), &shrunk).unwrap();
+        assert_eq!(steps.labels[2], (4.0 * 64.0 * expected[0]).round());
+        // One weight is above 1, but its label is not.
+        assert_eq!((shrunk.weights[3].weight, steps.summary.cut), (1.5, 0));
     }
 
     #[test]

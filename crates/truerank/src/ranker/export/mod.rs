@@ -167,9 +167,9 @@ fn is_parquet(path: &Path) -> bool {
 options! {
     /// How rankers and labels are written for other programs.
     pub struct Export {
-        /// For labels, what one is: weights (relevance as it is, for regression; ranked best where we measured it), steps
-        /// (whole grades and steps between them, for lambdarank; each has its gain) or gains (2^grade − 1, for XGBoost's
-        /// rank:ndcg).
+        /// For labels, what one is: weights (relevance as our rankers learn from it, for regression; ranked best
+        /// where we measured it), steps (whole grades and steps between them, for lambdarank; each has its gain) or gains
+        /// (2^grade − 1, for XGBoost's rank:ndcg).
         labels: Option<String> = None, usual("weights"), value("FORM"), alias("form");
         /// For labels that are steps: steps per grade; 1 gives plain grades.
         steps: Option<usize> = None, usual("8 for LightGBM, 1 for XGBoost"), value("N");
