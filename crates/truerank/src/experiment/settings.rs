@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{ClusterNumbers, EstimatedExamination, LearningCurves, Question, RealLog, text};
 use crate::data::{Generator, Preset, ReadOptions, Splits, read_splits};
 use crate::files::{Limit, read_text};
-use crate::ranker::{ModelForm, Production};
+use crate::ranker::{FeatureScaling, ModelForm, Production};
 use crate::simulate::Simulation;
 use crate::{Error, Result};
 
@@ -118,8 +118,9 @@ pub struct TrainingSettings {
     pub steps: Option<usize>,
     /// Checks of an MLP, one every 10 steps, without a better validation value before training stops. Default: 10.
     pub patience: usize,
-    /// Networks see features that were brought to one scale first. Default: false, as in the paper.
-    pub standardise: bool,
+    /// What networks see of the features. Default: a layer norm over each document, as in the paper.
+    #[serde(with = "text::one")]
+    pub scaling: FeatureScaling,
 }
 
 impl Default for Settings {
@@ -157,7 +158,7 @@ impl Default for SimulationSettings {
 
 impl Default for TrainingSettings {
     fn default() -> Self {
-        TrainingSettings { steps: None, patience: 10, standardise: false }
+        TrainingSettings { steps: None, patience: 10, scaling: FeatureScaling::Paper }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::evaluate::{ClickMeasure, Counterfactual, Evaluator, Measure};
 use crate::insight::Explain;
 use crate::progress::{Progress, Quiet};
 use crate::random::fraction;
-use crate::ranker::{ModelForm, Ranker, TrainingLists, Validation};
+use crate::ranker::{FeatureScaling, ModelForm, Ranker, TrainingLists, Validation};
 use crate::relevance::{Estimator, KnownLog, Relevance, Weight};
 
 /// Below so many training queries, each takes part in choosing: one part of them is too few to tell forms apart.
@@ -130,11 +130,11 @@ impl Fit {
         Ok(ChosenRanker { form, ranker, unmatched, validated_by, tried, course, explanation })
     }
 
-    /// The forms to try, simple ones first. A layer norm over a single feature leaves nothing.
+    /// The forms to try, simple ones first. The paper's layer norm over a single feature leaves nothing.
     fn forms(&self, documents: &Dataset) -> Vec<ModelForm> {
         match self.model.asked() {
             Some(model) => vec![model.clone()],
-            None if documents.feature_count() < 2 => {
+            None if documents.feature_count() < 2 && self.scaling == FeatureScaling::Paper => {
                 usual().into_iter().filter(|form| !matches!(form, ModelForm::Network(_))).collect()
             }
             None => usual(),
