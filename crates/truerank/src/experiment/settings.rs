@@ -119,7 +119,7 @@ pub struct TrainingSettings {
     /// Checks of an MLP, one every 10 steps, without a better validation value before training stops. Default: 10.
     pub patience: usize,
     /// What networks see of the features. Default: a layer norm over each document, as in the paper.
-    #[serde(with = "text::one")]
+    #[serde(alias = "standardise", with = "text::scaling")]
     pub scaling: FeatureScaling,
 }
 
@@ -247,6 +247,11 @@ mod tests {
         assert_eq!(Settings::read(&path).unwrap(), settings);
         std::fs::write(&path, "").unwrap();
         assert_eq!(Settings::read(&path).unwrap(), Settings::default());
+        // As older versions wrote it.
+        std::fs::write(&path, "[training]\nstandardise = false\n").unwrap();
+        assert_eq!(Settings::read(&path).unwrap(), Settings::default());
+        std::fs::write(&path, "[training]\nstandardise = true\n").unwrap();
+        assert!(Settings::read(&path).unwrap_err().to_string().contains("`standardise` is now `scaling`"));
     }
 
     #[test]

@@ -62,7 +62,7 @@ impl Architecture {
         let mut layers = Vec::with_capacity(hidden.len() + 1);
         let (mut inputs, mut start) = (inputs, 0);
         for &outputs in hidden.iter().chain(&[1]) {
-            let normalises = normalises_input || !layers.is_empty();
+            let normalises = normalises_input || (!layers.is_empty() && std::env::var("HIDDEN_NORM").is_ok());
             let layer = Layer { inputs, outputs, normalises, start };
             start = layer.end();
             if start > MOST_PARAMETERS {
