@@ -98,7 +98,7 @@ relevance counts --propensities users.json --estimator user-aware --prior none -
 
 train data --relevance default.parquet --model linear -o linear.safetensors
 train data --relevance default.parquet --model mlp --steps 10 --json -o mlp.safetensors
-train data --relevance default.parquet --model mlp:16,8 --steps 20 --standardise --patience 2 --check-every 5 --validation ERR@3 -o scaled.safetensors
+train data --relevance default.parquet --model mlp:16,8 --steps 20 --scaling rank --patience 2 --check-every 5 --validation ERR@3 -o scaled.safetensors
 train data --relevance weights/naive.parquet --model linear-raw --l2 0.01 -o raw.safetensors
 train data --model mlp:8 --optimizer adam --learning-rate 0.1 --batch 16 --clip 1 --steps 15 --seed 2 -o grades.safetensors
 train data --model linear --optimizer sgd --steps 15 -o sgd.safetensors
@@ -134,7 +134,7 @@ fit clicks.parquet --data data --steps 20 -o fit --json
 fit shop.tsv {SHOP} --feature score --feature price --grade saved --model linear -o fit-columns
 fit shop.tsv {SHOP} --split time --held-out 0.3 -o fit-time
 fit events.csv {EVENTS} -o fit-events --json
-fit clicks.parquet --data data {TRUTH} --split page --estimator straightforward --model mlp:8 --steps 10 --standardise false -o fit-given
+fit clicks.parquet --data data {TRUTH} --split page --estimator straightforward --model mlp:8 --steps 10 --scaling paper -o fit-given
 
 experiment rq1 --preset tiny --sessions 2000 --seeds 2 --model linear -o experiment
 experiment rq2 rq3 --preset tiny --sessions 2000 --sizes 500,2000 --seeds 1 --model linear -o more --json

@@ -212,7 +212,7 @@ def train(name, y=None, **options):
 def train_on_weights():
     kept.linear = train("linear", kept.weights, model="linear")
     kept.mlp = train("mlp", kept.weights, steps=10)
-    scaled = {"model": "mlp:16,8", "steps": 20, "standardise": True, "patience": 2, "check_every": 5, "validation_measure": "ERR@3"}
+    scaled = {"model": "mlp:16,8", "steps": 20, "scaling": "rank", "patience": 2, "check_every": 5, "validation_measure": "ERR@3"}
     train("scaled", kept.weights, **scaled)
     kept.raw = train("raw", kept.weights, model="linear-raw", l2=0.01)
 
@@ -291,7 +291,7 @@ def fit_otherwise():
     write_json("fit-time.json", truerank.fit("shop.tsv", columns=shop, split="time", held_out=0.3, output="fit-time").to_dict())
     frame = pandas.read_csv("shop.tsv", sep="\t")
     write_json("fit-frame.json", truerank.fit(frame, columns={"session": "user+page"}, prior="mean", shrink=2.0).to_dict())
-    options = {"propensities": kept.truth, "estimator": "straightforward", "model": "mlp:8", "steps": 10, "standardise": False}
+    options = {"propensities": kept.truth, "estimator": "straightforward", "model": "mlp:8", "steps": 10, "scaling": "paper"}
     found = truerank.fit(kept.simulation.log(), kept.data, split="page", **options)
     found.report("fit-given")
     found.relevance.write("fit-given.parquet")

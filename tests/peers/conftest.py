@@ -70,7 +70,17 @@ def mlp(data):
 
 @pytest.fixture(scope="session")
 def standardised(data):
-    return train(data, "mlp:24,8", "--steps", 100, "--standardise", name="standardised")
+    return train(data, "mlp:24,8", "--steps", 100, "--scaling", "standard", name="standardised")
+
+
+@pytest.fixture(scope="session")
+def ranks(data):
+    return train(data, "mlp:24,8", "--steps", 100, "--scaling", "rank", name="ranks")
+
+
+@pytest.fixture(scope="session")
+def paper(data):
+    return train(data, "mlp:24,8", "--steps", 100, "--scaling", "paper", name="paper")
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ import xgboost
 from conftest import train, truerank
 from tables import read_parquet, read_svmlight
 
-MODELS = ["linear", "mlp", "standardised", "svm_rank", "linear_raw"]
+MODELS = ["linear", "mlp", "standardised", "ranks", "paper", "svm_rank", "linear_raw"]
 
 
 @pytest.fixture(scope="session")

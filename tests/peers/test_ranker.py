@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+import scipy.stats
 from conftest import truerank
 from safetensors import safe_open
 from tables import read_parquet, read_svmlight
@@ -21,16 +22,26 @@ def elu(values):
 
 
 def forward(tensors, rows):
-    """Features of one scale where the file has one; layer norm and a linear map in every layer, ELU between layers."""
+    """Features of one scale where the file has one; layer norm where it has one and a linear map in every layer, ELU between layers."""
     if "scaling.mean" in tensors:
         rows = (rows - tensors["scaling.mean"]) * tensors["scaling.scale"]
+    if "scaling.values" in tensors:
+        curves = zip(rows.T, tensors["scaling.values"], tensors["scaling.scaled"], strict=True)
+        rows = np.stack([np.interp(*distinct(column, *curve)) for column, *curve in curves], axis=1)
     layers = 1 + max(int(name.split(".")[1]) for name in tensors if name.startswith("layers."))
     for number in range(layers):
         norm, linear = f"layers.{number}.norm", f"layers.{number}.linear"
         rows = rows if number == 0 else elu(rows)
-        rows = normalise(rows, tensors[f"{norm}.weight"], tensors[f"{norm}.bias"])
+        if f"{norm}.weight" in tensors:
+            rows = normalise(rows, tensors[f"{norm}.weight"], tensors[f"{norm}.bias"])
         rows = rows @ tensors[f"{linear}.weight"].T + tensors[f"{linear}.bias"]
     return rows[:, 0]
+
+
+def distinct(column, values, scaled):
+    """A curve without the equal points at its end."""
+    values, first = np.unique(values, return_index=True)
+    return column, values, scaled[first]
 
 
 def load(path):
@@ -47,7 +58,7 @@ def our_scores(data, ranker, folder):
     return table["score"].to_numpy(), table["query"].to_numpy()
 
 
-@pytest.mark.parametrize("model", ["linear", "mlp", "standardised", "svm_rank"])
+@pytest.mark.parametrize("model", ["linear", "mlp", "standardised", "ranks", "paper", "svm_rank"])
 def test_scores(data, model, request, tmp_path):
     tensors, about = load(request.getfixturevalue(model))
     _, queries, features = read_svmlight(data / "test.txt", about["features"])
@@ -61,14 +72,34 @@ def test_scores(data, model, request, tmp_path):
 
 def test_metadata(mlp, data):
     tensors, about = load(mlp)
-    assert (about["type"], about["version"], about["model"]) == ("truerank/ranker", 1, "mlp:32,16")
+    assert (about["type"], about["version"], about["model"]) == ("truerank/ranker", 4, "mlp:32,16")
+    assert about["input"] == {"scaling": "linear", "normalised": False}
     shapes = [tensors[f"layers.{number}.linear.weight"].shape for number in range(3)]
     assert shapes == [(32, about["features"]), (16, 32), (1, 16)]
 
 
+def test_the_papers_form_is_the_first_version(paper, ranks):
+    tensors, about = load(paper)
+    assert about["version"] == 1 and "layers.0.norm.weight" in tensors
+    tensors, about = load(ranks)
+    assert about["version"] == 4 and "layers.0.norm.weight" not in tensors
+    assert about["input"] == {"scaling": {"curve": {"points": 33}}, "normalised": False}
+
+
+def test_ranks_are_those_of_the_training_part(ranks, data):
+    """Each point is a quantile of the training part; what it becomes is the normal quantile of its mean rank."""
+    tensors, about = load(ranks)
+    features = read_svmlight(data / "train.txt", about["features"])[2].astype(np.float32).astype(np.float64)
+    for column, values, scaled in zip(features.T, tensors["scaling.values"], tensors["scaling.scaled"], strict=True):
+        ordered = np.sort(column)
+        assert (values[0], values[-1]) == (ordered[0], ordered[-1])
+        mean_rank = (np.searchsorted(ordered, values, "left") + np.searchsorted(ordered, values, "right")) / 2
+        np.testing.assert_allclose(scaled, scipy.stats.norm.ppf(mean_rank / len(column)), atol=1e-5)
+
+
 def test_scaling_is_that_of_the_training_part(standardised, data):
     tensors, about = load(standardised)
-    assert about["version"] == 2
+    assert about["version"] == 4
     features = read_svmlight(data / "train.txt", about["features"])[2].astype(np.float64)
     np.testing.assert_allclose(tensors["scaling.mean"], features.mean(axis=0), rtol=1e-5, atol=1e-6)
     deviation = features.std(axis=0)

@@ -379,13 +379,13 @@ fn wrong_values() {
                 &["--steps is for linear, mlp, linear-raw or trees, but --model is svm-rank"],
             ),
             (
-                "train data --model linear-raw --standardise -o OUT.st",
-                &["--standardise is for linear or mlp, but --model is linear-raw"],
+                "train data --model linear-raw --scaling rank -o OUT.st",
+                &["--scaling is for linear or mlp, but --model is linear-raw"],
             ),
             ("train data --model mlp:8,1 -o OUT.st", &["mlp:8,1 has one of 1", "all scores would be equal"]),
             (
-                "train one --model linear --standardise -o OUT.st",
-                &["need at least 2 features, but the data has 1", "use the model linear-raw"],
+                "train one --model linear --scaling paper -o OUT.st",
+                &["needs at least 2 features, but the data has 1", "use another --scaling"],
             ),
             ("train data --cost 9 -o OUT.st", &["--cost is for svm-rank, but --model is mlp"]),
             ("train data --model svm-rank --share 0 -o OUT.st", &["share", "0"]),

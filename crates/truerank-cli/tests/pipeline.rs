@@ -119,7 +119,7 @@ fn a_program_can_read_every_summary() {
     let trained = sandbox.json(&format!("{TRAIN} --json"));
     has_keys(
         &trained,
-        &["model", "features", "standardised", "record", "unmatched_queries", "unmatched_documents", "output"],
+        &["model", "features", "scaling", "record", "unmatched_queries", "unmatched_documents", "output"],
     );
     let evaluate = "evaluate data/test.txt --ranker ranker.safetensors --json --per-query --measure MAP";
     let evaluated = sandbox.json(evaluate);

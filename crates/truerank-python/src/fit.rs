@@ -96,7 +96,7 @@ impl PyFitOutcome {
 /// data set, splits (whose graded parts validate and test), or None, and then there is no ranker. `output` is a folder
 /// that keeps every artefact. `split` is `"query"` to hold out queries (with features the default), `"page"` to hold
 /// out result pages (the default without), or `"time"` to hold out what happened last. The other options are those of
-/// `truerank fit` too: `held_out`, `relevance`, `model`, `steps`, `standardise`, `seed`, and `estimator`, `beta`,
+/// `truerank fit` too: `held_out`, `relevance`, `model`, `steps`, `scaling`, `seed`, and `estimator`, `beta`,
 /// `prior`, `clip` and `shrink` as in `relevance`.
 ///
 /// >>> data = truerank.generate("tiny")

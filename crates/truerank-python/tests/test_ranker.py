@@ -44,9 +44,9 @@ def arrays(data):
         ("--model mlp:8 --steps 20", {"model": "mlp:8", "steps": 20}),
         (
             "--model mlp:8,4 --steps 30 --optimizer adam --batch 16 --learning-rate 0.02 --clip 2 --l2 0.001"
-            " --check-every 5 --patience 2 --validation ARP --standardise --seed 7",
+            " --check-every 5 --patience 2 --validation ARP --scaling rank --seed 7",
             dict(model="mlp:8,4", steps=30, optimizer="adam", batch=16, learning_rate=0.02, clip=2, l2=0.001)
-            | dict(check_every=5, patience=2, validation_measure="ARP", standardise=True, seed=7),
+            | dict(check_every=5, patience=2, validation_measure="ARP", scaling="rank", seed=7),
         ),
         ("--model linear-raw --steps 9", {"model": "linear-raw", "steps": 9}),
     ],
@@ -183,7 +183,7 @@ def test_what_is_not_in_the_data_is_counted(data, relevance):
         ({"steps": 0}, "steps"),
         ({"cost": 2}, "cost is for svm-rank, but model is mlp"),
         ({"model": "svm-rank", "steps": 3}, "steps is for linear, mlp, linear-raw or trees, but model is svm-rank"),
-        ({"model": "linear-raw", "standardise": True}, "standardise is for linear or mlp, but model is linear-raw"),
+        ({"model": "linear-raw", "scaling": "rank"}, "scaling is for linear or mlp, but model is linear-raw"),
         ({"validation_measure": "accuracy"}, "'accuracy' is not a measure"),
     ],
 )
@@ -284,13 +284,13 @@ def test_trees_leave_as_models(cli, tmp_path):
 
 
 def test_coefficients_are_the_scores(data):
-    for model in ["linear-raw", "svm-rank"]:
+    for model in ["linear", "linear-raw", "svm-rank"]:
         ranker = truerank.Ranker(model).fit(data)
         by_hand = data.test.features.astype(float) @ ranker.coef_ + ranker.intercept_
         np.testing.assert_allclose(by_hand, ranker.predict(data.test), atol=1e-4)
     X = data.test.features.astype(float)
     normalised = (X - X.mean(axis=1, keepdims=True)) / X.std(axis=1, keepdims=True)
-    ranker = truerank.Ranker("linear").fit(data)
+    ranker = truerank.Ranker("linear", scaling="paper").fit(data)
     np.testing.assert_allclose(normalised @ ranker.coef_ + ranker.intercept_, ranker.predict(data.test), atol=1e-2)
     with pytest.raises(AttributeError, match="are not linear"):
         truerank.Ranker("mlp:4", steps=2).fit(data).coef_

@@ -178,7 +178,7 @@ fn ndcg(data: &Splits, lists: &TrainingLists, max_grade: u8, form: &ModelForm, s
             &Silent,
         )?,
         network => {
-            let trainer = Training::new().model(network.clone()).standardise(true).steps(200).patience(5);
+            let trainer = Training::new().model(network.clone()).steps(200).patience(5);
             trainer.seed(seed).fit_targets(&data.train, lists, Some(&validation), &Silent)?
         }
     };

@@ -36,12 +36,15 @@ shown first; docs/results.md tells why.
 The parameters with the best validation value are kept; validation uses the
 grades of the vali part.
 
-linear and mlp normalise the features of each document first, as in the paper,
-whose features all lie in one range. For features of your own, such as a score
-around 20 beside a price in thousands, add --standardise. linear-raw and svm-rank
-scale features on the way and end as a weight for each raw feature, for servers
-that know weights only; with one or two features, they are also the better choice.
-trees take features as they are: only the order of their values counts.
+What linear and mlp see of the features, --scaling:
+  standard  each with mean 0 and deviation 1 over the training documents
+  rank      the ranks of values among the training documents: for heavy tails
+  none      features as they are
+  paper     the features of each document, normalised over the document, as in the
+            paper; that forgets how high they all are
+linear-raw and svm-rank scale features on the way and end as a weight for each raw
+feature, for servers that know weights only. trees take features as they are: only
+the order of their values counts.
 
 Examples:
   truerank train data/ --relevance relevance.parquet -o ranker.safetensors
@@ -125,20 +128,26 @@ impl Train {
         training.fit(&data.train, from, validation.as_ref(), progress)
     }
 
+    /// How a network's features are scaled.
+    fn scaling(&self) -> Option<String> {
+        let training = &self.training.0;
+        training.model.kind().takes("scaling").then(|| training.scaling.to_string())
+    }
+
     fn report(&self, ranker: &Ranker, unmatched: Unmatched) -> Result<()> {
         let (record, model) = (&ranker.record, self.training.0.model.to_string());
         if self.json {
             return print_json(&json!({
                 "model": model, "features": ranker.feature_count(),
-                "standardised": ranker.scaling().is_some(), "record": record,
+                "scaling": self.scaling(), "record": record,
                 "unmatched_queries": unmatched.queries, "unmatched_documents": unmatched.docs,
                 "output": self.output,
             }));
         }
         let mut table = Table::default();
         table.row(["model".to_string(), model]);
-        if ranker.scaling().is_some() {
-            table.row(["features".to_string(), "brought to one scale first".to_string()]);
+        if let Some(scaling) = self.scaling() {
+            table.row(["scaling of features".to_string(), scaling]);
         }
         if let Some((_, source)) = record.notes.iter().find(|(name, _)| name == "source") {
             table.row(["learned from".to_string(), source.clone()]);

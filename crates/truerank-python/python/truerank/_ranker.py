@@ -210,7 +210,7 @@ class Ranker(_Base):
 
     @property
     def coef_(self) -> NDArray[float32]:
-        """The weight of each feature, where scores are linear; for ``linear``, of features normalised first."""
+        """The weight of each feature, where scores are linear: of raw ones, or with scaling rank or paper of scaled ones."""
         return _coefficients(self)[0]
 
     @property

@@ -6,7 +6,7 @@ use super::{Question, Settings};
 use crate::data::Preset;
 use crate::log::split_mapping;
 use crate::options::{Options, options};
-use crate::ranker::ModelForm;
+use crate::ranker::{FeatureScaling, ModelForm};
 use crate::{Error, Result};
 
 options! {
@@ -29,8 +29,8 @@ options! {
         seeds: Option<u64> = None, usual("3"), at_least(1.0), value("N");
         /// Kind of ranker: linear, mlp, mlp:SIZE,SIZE,… or linear-raw; several times for several.
         model: Vec<ModelForm> = Vec::new(), usual("mlp, and for rq2 and rq4 also linear"), has_commas();
-        /// linear and mlp: bring features to one scale first.
-        standardise: Option<bool> = None;
+        /// linear and mlp: how features are brought to one scale first: standard, rank, none, or paper (a layer norm over each document).
+        scaling: Option<FeatureScaling> = None, usual("paper"), value("HOW");
         /// Training steps at most, for each MLP.
         steps: Option<usize> = None, usual("1000, on fewer than 10,000 training queries 300"), at_least(1.0);
         /// Checks, one every 10 steps, without a better validation value before training stops.
@@ -74,7 +74,7 @@ impl Asked {
         settings.sessions = self.sessions.or(settings.sessions);
         settings.training.steps = self.steps.or(settings.training.steps);
         set(&mut settings.training.patience, self.patience);
-        set(&mut settings.training.standardise, self.standardise);
+        set(&mut settings.training.scaling, self.scaling);
         set(&mut settings.seeds, self.seeds.map(|count| (1..=count).collect()));
         set(&mut settings.rq2.sessions, some(&self.sizes));
         set(&mut settings.models, some(&self.model));
@@ -124,6 +124,7 @@ mod tests {
         let usual = |name: &str| Asked::fields().into_iter().find(|field| field.name == name).unwrap().usual.unwrap();
         assert_eq!(usual("preset"), settings.data.preset.to_string());
         assert_eq!(usual("max_grade"), settings.data.max_grade.to_string());
+        assert_eq!(usual("scaling"), settings.training.scaling.to_string());
         assert_eq!(usual("seeds"), settings.seeds.len().to_string());
         assert_eq!(usual("patience"), settings.training.patience.to_string());
         assert_eq!(

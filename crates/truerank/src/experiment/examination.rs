@@ -8,7 +8,7 @@ use crate::propensity::{
     ClusterCount, Cpbm, EmUsers, InterventionHarvesting, Propensities, RegressionEm, RelevanceForm, RelevancePrior,
     SwapExperiment, UserGroups, UserPbm,
 };
-use crate::ranker::Dla;
+use crate::ranker::{Dla, FeatureScaling};
 
 /// The share of sessions with interventions in a log that has them: plenty, as in the paper.
 const INTERVENED: f64 = 0.5;
@@ -55,7 +55,7 @@ impl World<'_> {
             Source::Cpbm => Cpbm::new().resamples(0).seed(seed).estimate(&self.shuffled()?, progress),
             Source::UserPbm => UserPbm::new().per_user(true).seed(seed).estimate(&self.counts, train, progress),
             Source::Dla => {
-                let dla = Dla::new().model(Architecture::Linear).per_user(true).seed(seed);
+                let dla = Dla::new().model(Architecture::Linear).scaling(FeatureScaling::Paper).per_user(true).seed(seed);
                 Ok(dla.fit(train, &self.counts, None, progress)?.1)
             }
         }

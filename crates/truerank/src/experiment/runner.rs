@@ -84,7 +84,7 @@ impl Settings {
     /// queries say. They choose in any case: of all iterations, the weights of the best one are kept.
     fn trainer(&self, architecture: &Architecture, seed: u64, queries: usize) -> Training {
         let trainer = Training::network(architecture.clone()).seed(seed);
-        let trainer = trainer.standardise(self.training.standardise);
+        let trainer = trainer.scaling(self.training.scaling);
         match architecture {
             Architecture::Linear => trainer,
             Architecture::Mlp { .. } => trainer.steps(self.steps(queries)).patience(self.training.patience),
@@ -255,7 +255,7 @@ fn cost(run: &Run, settings: &Settings, data: &Splits) -> u64 {
 
 /// A step goes through a batch forward and backward, a check through the validation documents forward.
 fn mlp_cost(mlp: &Architecture, settings: &Settings, (queries, features, validated): (usize, usize, usize)) -> u64 {
-    let layers = mlp.layers(features).unwrap_or_default();
+    let layers = mlp.layers(features, true).unwrap_or_default();
     let weights: usize = layers.iter().map(|layer| layer.inputs * layer.outputs).sum();
     let rows = BATCH_ROWS * 6.0 + validated as f64 / STEPS_PER_CHECK * 2.0;
     (settings.steps(queries) as f64 * rows * weights as f64 / MLP_SPEED).ceil() as u64

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{ClusterNumbers, EstimatedExamination, LearningCurves, Question, RealLog, text};
 use crate::data::{Generator, Preset, ReadOptions, Splits, read_splits};
 use crate::files::{Limit, read_text};
-use crate::ranker::{ModelForm, Production};
+use crate::ranker::{FeatureScaling, ModelForm, Production};
 use crate::simulate::Simulation;
 use crate::{Error, Result};
 
@@ -118,8 +118,9 @@ pub struct TrainingSettings {
     pub steps: Option<usize>,
     /// Checks of an MLP, one every 10 steps, without a better validation value before training stops. Default: 10.
     pub patience: usize,
-    /// Networks see features that were brought to one scale first. Default: false, as in the paper.
-    pub standardise: bool,
+    /// What networks see of the features. Default: a layer norm over each document, as in the paper.
+    #[serde(alias = "standardise", with = "text::scaling")]
+    pub scaling: FeatureScaling,
 }
 
 impl Default for Settings {
@@ -157,7 +158,7 @@ impl Default for SimulationSettings {
 
 impl Default for TrainingSettings {
     fn default() -> Self {
-        TrainingSettings { steps: None, patience: 10, standardise: false }
+        TrainingSettings { steps: None, patience: 10, scaling: FeatureScaling::Paper }
     }
 }
 
@@ -246,6 +247,11 @@ mod tests {
         assert_eq!(Settings::read(&path).unwrap(), settings);
         std::fs::write(&path, "").unwrap();
         assert_eq!(Settings::read(&path).unwrap(), Settings::default());
+        // As older versions wrote it.
+        std::fs::write(&path, "[training]\nstandardise = false\n").unwrap();
+        assert_eq!(Settings::read(&path).unwrap(), Settings::default());
+        std::fs::write(&path, "[training]\nstandardise = true\n").unwrap();
+        assert!(Settings::read(&path).unwrap_err().to_string().contains("`standardise` is now `scaling`"));
     }
 
     #[test]

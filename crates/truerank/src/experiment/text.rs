@@ -40,3 +40,28 @@ pub mod many {
         texts.iter().map(|text| text.parse().map_err(serde::de::Error::custom)).collect()
     }
 }
+
+/// For the scaling of features, which older files call `standardise`, true or false.
+pub mod scaling {
+    use serde::{Deserialize, Deserializer};
+
+    pub use super::one::serialize;
+    use crate::ranker::FeatureScaling;
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Name(String),
+        Standardise(bool),
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FeatureScaling, D::Error> {
+        match Written::deserialize(deserializer)? {
+            Written::Name(name) => name.parse().map_err(serde::de::Error::custom),
+            Written::Standardise(false) => Ok(FeatureScaling::Paper),
+            Written::Standardise(true) => {
+                Err(serde::de::Error::custom("`standardise` is now `scaling`; for features of one scale, \"standard\""))
+            }
+        }
+    }
+}

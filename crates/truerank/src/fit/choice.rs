@@ -1,5 +1,6 @@
 //! Which ranker is trained: every form is tried on queries that training does not see, and the best is trained on all.
 
+use std::cell::RefCell;
 use std::time::Instant;
 
 use super::ranker::usual;
@@ -10,11 +11,12 @@ use crate::evaluate::{ClickMeasure, Counterfactual, Evaluator, Measure};
 use crate::insight::Explain;
 use crate::progress::{Progress, Quiet};
 use crate::random::fraction;
-use crate::ranker::{ModelForm, Ranker, TrainingLists, Validation};
+use crate::ranker::{FeatureScaling, ModelForm, Ranker, TrainingLists, Validation};
 use crate::relevance::{Estimator, KnownLog, Relevance, Weight};
 
-/// Below so many training queries, each takes part in choosing: one part of them is too few to tell forms apart.
-const FEW_QUERIES: usize = 1000;
+/// Below so many training queries, each takes part in choosing: one part of them is too few to tell forms apart, which often differ by
+/// less than .01.
+const FEW_QUERIES: usize = 10_000;
 
 /// Parts into which few queries are divided.
 const FOLDS: usize = 5;
@@ -43,27 +45,31 @@ struct ClickedQueries {
 }
 
 impl Judge<'_> {
-    fn validation(&self) -> Result<Validation<'_>> {
+    /// The documents to be scored.
+    fn documents(&self) -> &Dataset {
         match self {
-            Judge::Grades { graded, max_grade } => {
-                Evaluator::new(vec![BY_GRADES]).max_grade(*max_grade).validation(graded)
-            }
-            Judge::Clicks(queries) => Ok(Validation::new(&queries.candidates, |scores| value(&queries.clicks, scores))),
+            Judge::Grades { graded, .. } => graded,
+            Judge::Clicks(queries) => &queries.candidates,
         }
     }
 
-    /// What a ranker is worth to each of the queries.
-    fn per_query(&self, ranker: &Ranker) -> Result<Vec<f64>> {
-        let found = match self {
+    /// What scores are worth, and to each of the queries; nothing where they cannot be judged.
+    ///
+    /// Clicks judge the order of *all* documents, as the ranker will be used. By the shown ones alone, forms look best that order them
+    /// well and make nothing of the others. Where the others earn nothing, those look best that find none of them, however good. So they
+    /// earn what the last document of a page earns.
+    fn judge(&self, scores: &[f32]) -> Option<(f64, Vec<f64>)> {
+        match self {
             Judge::Grades { graded, max_grade } => {
                 let evaluator = Evaluator::new(vec![BY_GRADES]).max_grade(*max_grade);
-                evaluator.evaluate(graded, &ranker.score(graded)?)?.per_query(BY_GRADES).map(<[f64]>::to_vec)
+                let found = evaluator.evaluate(graded, scores).ok()?;
+                Some((found.mean(BY_GRADES)?, found.per_query(BY_GRADES)?.to_vec()))
             }
             Judge::Clicks(queries) => {
-                queries.clicks.judge_candidates(&ranker.score(&queries.candidates)?)?.per_query(BY_CLICKS)
+                let found = queries.clicks.judge_candidates(scores).ok()?;
+                Some((found.value(BY_CLICKS)?.value, found.per_query(BY_CLICKS)?))
             }
-        };
-        Ok(found.unwrap_or_default())
+        }
     }
 
     /// How much it counts beside those of other folds.
@@ -75,21 +81,14 @@ impl Judge<'_> {
     }
 }
 
-/// What clicks say of the order of *all* documents, as the ranker will be used. By the shown ones alone, forms look best that order
-/// them well and make nothing of the others. Where the others earn nothing, those look best that find none of them, however good. So
-/// they earn what the last document of a page earns.
-fn value(clicks: &Counterfactual, scores: &[f32]) -> f64 {
-    let found = clicks.judge_candidates(scores).ok().and_then(|found| found.value(BY_CLICKS));
-    found.map_or(f64::NAN, |found| found.value)
-}
-
 /// What a form is worth after so many steps.
 type Course = Vec<(usize, f64)>;
 
 /// A form that was tried on all folds.
 struct Trial {
     course: Course,
-    /// What it is worth to each of the queries that choose.
+    /// What it is worth to each of the queries that choose, after as many steps on all folds: where each fold is at its own best, values
+    /// are too high, and most so for forms that vary most from check to check.
     per_query: Vec<f64>,
 }
 
@@ -130,11 +129,11 @@ impl Fit {
         Ok(ChosenRanker { form, ranker, unmatched, validated_by, tried, course, explanation })
     }
 
-    /// The forms to try, simple ones first. A layer norm over a single feature leaves nothing.
+    /// The forms to try, simple ones first. The paper's layer norm over a single feature leaves nothing.
     fn forms(&self, documents: &Dataset) -> Vec<ModelForm> {
         match self.model.asked() {
             Some(model) => vec![model.clone()],
-            None if documents.feature_count() < 2 => {
+            None if documents.feature_count() < 2 && self.scaling == FeatureScaling::Paper => {
                 usual().into_iter().filter(|form| !matches!(form, ModelForm::Network(_))).collect()
             }
             None => usual(),
@@ -179,17 +178,26 @@ impl Fit {
         folds: &[Fold<'_>],
         progress: &dyn Progress,
     ) -> Result<Trial> {
-        let (mut rankers, mut per_query) = (Vec::with_capacity(folds.len()), Vec::new());
+        let (mut rankers, mut checks) = (Vec::with_capacity(folds.len()), Vec::with_capacity(folds.len()));
         for fold in folds {
-            let quiet = Quiet(progress);
-            let validation = fold.judge.validation()?;
-            let ranker = self.fit_ranker(form, documents, &fold.lists, Some(&validation), None, &quiet)?;
-            per_query.extend(fold.judge.per_query(&ranker)?);
-            rankers.push(ranker);
+            let seen = RefCell::new(Vec::new());
+            let validation = Validation::new(fold.judge.documents(), |scores| {
+                let (value, per_query) = fold.judge.judge(scores).unwrap_or((f64::NAN, Vec::new()));
+                seen.borrow_mut().push(per_query);
+                value
+            });
+            rankers.push(self.fit_ranker(form, documents, &fold.lists, Some(&validation), None, &Quiet(progress))?);
+            drop(validation);
+            checks.push(seen.into_inner());
             progress.advance(1)?;
         }
         let course = mean_course(&rankers, &folds.iter().map(|fold| fold.judge.weight()).collect::<Vec<_>>());
-        Ok(Trial { course, per_query })
+        let steps = best(form.clone(), &course).steps;
+        let at_best = rankers.iter().zip(checks).filter_map(|(ranker, mut checks)| {
+            let place = check_at(ranker, steps)?;
+            (place < checks.len()).then(|| checks.swap_remove(place))
+        });
+        Ok(Trial { course, per_query: at_best.flatten().collect() })
     }
 }
 
@@ -225,11 +233,15 @@ fn mean_course(rankers: &[Ranker], weights: &[f64]) -> Course {
     let total: f64 = weights.iter().sum();
     let longest = rankers.iter().map(|ranker| &ranker.record.checks).max_by_key(|checks| checks.len());
     let at = |ranker: &Ranker, step: usize| {
-        let reached = ranker.record.checks.iter().take_while(|check| check.step <= step).last();
-        reached.and_then(|check| check.validation).unwrap_or(f64::NAN)
+        check_at(ranker, step).and_then(|place| ranker.record.checks[place].validation).unwrap_or(f64::NAN)
     };
     let mean = |step: usize| rankers.iter().zip(weights).map(|(ranker, w)| w * at(ranker, step)).sum::<f64>() / total;
     longest.map_or(Vec::new(), |checks| checks.iter().map(|check| (check.step, mean(check.step))).collect())
+}
+
+/// The last check of a ranker up to this step.
+fn check_at(ranker: &Ranker, step: usize) -> Option<usize> {
+    ranker.record.checks.partition_point(|check| check.step <= step).checked_sub(1)
 }
 
 /// The form where it is at its best.

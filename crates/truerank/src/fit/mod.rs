@@ -31,6 +31,7 @@ use crate::evaluate::leakage;
 use crate::options::{Options, options};
 use crate::progress::Progress;
 use crate::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
+use crate::ranker::FeatureScaling;
 use crate::relevance::{EstimationChoice, KnownLog, RelevancePredictor};
 use crate::{Error, Result};
 
@@ -69,8 +70,9 @@ options! {
         model: ModelChoice = ModelChoice::Auto, value("KIND"), heading("Ranker");
         /// Training steps at most; how many are best is found out.
         steps: Option<usize> = None, usual("1000, or 200 for linear-raw, 500 for trees"), heading("Ranker");
-        /// Bring a network's features to one scale first.
-        standardise: bool = true, alias("standardize"), heading("Ranker");
+        /// How a network's features are brought to one scale first: standard, rank (for heavy tails), none, or paper (a layer norm over
+        /// each document).
+        scaling: FeatureScaling = FeatureScaling::Standard, value("HOW"), heading("Ranker");
         /// Seed of everything that has chance in it.
         seed: u64 = 1;
     }

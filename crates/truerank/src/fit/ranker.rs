@@ -15,7 +15,7 @@ const PATIENCE_OF_TREES: usize = 8;
 
 /// The kinds that are tried where none is asked for, simple ones first.
 pub(super) fn usual() -> Vec<ModelForm> {
-    vec![ModelForm::LinearRaw, ModelForm::mlp(), ModelForm::Trees]
+    vec![ModelForm::LinearRaw, ModelForm::small_mlp(), ModelForm::Trees]
 }
 
 impl Fit {
@@ -31,7 +31,7 @@ impl Fit {
     ) -> Result<Ranker> {
         let training = Training::new().model(form.clone());
         let training = match form {
-            ModelForm::Network(_) => training.seed(self.seed).standardise(self.standardise),
+            ModelForm::Network(_) => training.seed(self.seed).scaling(self.scaling),
             _ => training,
         };
         let patience = if *form == ModelForm::Trees { PATIENCE_OF_TREES } else { PATIENCE };

@@ -31,7 +31,7 @@ pub struct FeatureImportance {
     pub gain: Option<f64>,
     /// Of trees: how many splits are by this feature.
     pub splits: Option<usize>,
-    /// Of linear rankers: the weight of the feature; of a linear network, of the feature after it was normalised.
+    /// Of linear rankers: the weight of the feature; of a linear network on ranks or normalised features, of those.
     pub weight: Option<f64>,
 }
 

@@ -21,9 +21,9 @@ const MOST_PARAMETERS: usize = 1 << 30;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Architecture {
-    /// Layer norm, then one linear layer.
+    /// One linear layer, in the paper after layer norm.
     Linear,
-    /// Linear layers with ELU between them, and layer norm on the input of each, the first and the last included.
+    /// Linear layers with ELU between them, and layer norm on the input of each, the last included, in the paper also the first.
     Mlp {
         /// The sizes of the hidden layers.
         hidden: Vec<usize>,
@@ -38,6 +38,11 @@ impl Architecture {
         Architecture::Mlp { hidden: vec![512, 256, 128] }
     }
 
+    /// The multi-layer perceptron for people's own features: hidden layers of 64 and 32.
+    pub fn small_mlp() -> Self {
+        Architecture::Mlp { hidden: vec![64, 32] }
+    }
+
     /// What people call it: `linear`, `MLP` for the paper's, or its text form.
     pub fn name(&self) -> String {
         match self {
@@ -46,8 +51,9 @@ impl Architecture {
         }
     }
 
-    /// The layers for `inputs` features, in order; the last has one output.
-    pub fn layers(&self, inputs: usize) -> Result<Vec<Layer>> {
+    /// The layers for `inputs` features, in order; the last has one output. All normalise what enters them, the first one only
+    /// if `normalises_input`.
+    pub fn layers(&self, inputs: usize, normalises_input: bool) -> Result<Vec<Layer>> {
         self.check(inputs)?;
         let hidden = match self {
             Architecture::Linear => &[],
@@ -56,7 +62,8 @@ impl Architecture {
         let mut layers = Vec::with_capacity(hidden.len() + 1);
         let (mut inputs, mut start) = (inputs, 0);
         for &outputs in hidden.iter().chain(&[1]) {
-            let layer = Layer { inputs, outputs, start };
+            let normalises = normalises_input || (!layers.is_empty() && std::env::var("HIDDEN_NORM").is_ok());
+            let layer = Layer { inputs, outputs, normalises, start };
             start = layer.end();
             if start > MOST_PARAMETERS {
                 return Err(Error::parameter(format!("{self} has too many parameters: over {MOST_PARAMETERS}")));
@@ -123,25 +130,27 @@ impl FromStr for Architecture {
     }
 }
 
-/// One layer: layer norm (gain and shift), then a linear map (weight and bias), and where its parameters are.
+/// One layer: layer norm (gain and shift), if it has one, then a linear map (weight and bias), and where its parameters are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layer {
     /// How many values enter.
     pub inputs: usize,
     /// How many leave.
     pub outputs: usize,
+    /// Whether what enters is normalised first.
+    pub normalises: bool,
     start: usize,
 }
 
 impl Layer {
-    /// The layer norm's gains, one per input.
+    /// The layer norm's gains, one per input; none without layer norm.
     pub fn gain(&self) -> Range<usize> {
-        self.start..self.start + self.inputs
+        self.start..self.start + self.norm_size()
     }
 
-    /// The layer norm's shifts, one per input.
+    /// The layer norm's shifts, likewise.
     pub fn shift(&self) -> Range<usize> {
-        self.gain().end..self.gain().end + self.inputs
+        self.gain().end..self.gain().end + self.norm_size()
     }
 
     /// The linear map, `outputs` rows of `inputs`.
@@ -154,8 +163,12 @@ impl Layer {
         self.weight().end..self.end()
     }
 
+    fn norm_size(&self) -> usize {
+        if self.normalises { self.inputs } else { 0 }
+    }
+
     fn end(&self) -> usize {
-        self.start + 2 * self.inputs + self.inputs * self.outputs + self.outputs
+        self.start + 2 * self.norm_size() + self.inputs * self.outputs + self.outputs
     }
 }
 
@@ -165,10 +178,13 @@ mod tests {
 
     #[test]
     fn layers_lie_one_after_another() {
-        let layers = Architecture::Mlp { hidden: vec![4, 3] }.layers(5).unwrap();
+        let layers = Architecture::Mlp { hidden: vec![4, 3] }.layers(5, true).unwrap();
         assert_eq!(layers.iter().map(|l| (l.inputs, l.outputs)).collect::<Vec<_>>(), [(5, 4), (4, 3), (3, 1)]);
         assert_eq!(layers[0].bias().end, 2 * 5 + 5 * 4 + 4);
         assert_eq!(layers[1].gain().start, layers[0].bias().end);
+        let level = Architecture::Mlp { hidden: vec![4, 3] }.layers(5, false).unwrap();
+        assert_eq!((level[0].gain(), level[0].shift(), level[0].weight()), (0..0, 0..0, 0..5 * 4));
+        assert_eq!((level[0].bias().end, level[1].gain().len()), (5 * 4 + 4, 4));
     }
 
     #[test]

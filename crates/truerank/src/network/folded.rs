@@ -36,8 +36,9 @@ impl FoldedLayer {
         let (weight, bias) = (&parameters[self.layer.weight()], &parameters[self.layer.bias()]);
         let rows = self.backward.par_chunks_exact_mut(inputs).zip(weight.par_chunks_exact(inputs));
         rows.zip(self.bias.par_iter_mut().zip(bias)).with_min_len(32).for_each(|((folded, weight), (out, &bias))| {
-            for ((folded, &w), &g) in folded.iter_mut().zip(weight).zip(gain) {
-                *folded = w * g;
+            match gain {
+                [] => folded.copy_from_slice(weight),
+                _ => folded.iter_mut().zip(weight).zip(gain).for_each(|((folded, &w), &g)| *folded = w * g),
             }
             *out = bias + lane_dot(weight, shift, |w, b| w * b);
         });

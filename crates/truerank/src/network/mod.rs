@@ -1,7 +1,8 @@
 //! Small feed-forward networks: rows of features enter, one score per row leaves, and gradients come back.
 //!
-//! Every network is a chain of layers; each layer normalises its input and multiplies it by a matrix. Raw features may be
-//! brought to one scale before ([`Scaling`]). The work is cut into
+//! Every network is a chain of layers; each layer normalises its input and multiplies it by a matrix. In the paper the first layer
+//! does so, too. [`Network::keeping_level`] has none there: layer norm over a document's own features forgets how high they all are, and
+//! features that say much say it in that. Raw features may be brought to one scale before ([`Scaling`]). The work is cut into
 //! tiles that do not depend on the number of threads, and every sum across tiles runs in tile order: on one machine, the
 //! same seed gives the same bytes whatever the number of threads.
 //!
@@ -25,7 +26,7 @@
 //!
 //! Layer norm's gain and shift are folded into the linear map that follows, so one pass over activations is left per layer
 //! and direction. The bytes of a trained network may differ between kinds of CPU, whose kernels add in other orders. A
-//! [`Scaling`] is applied a row at a time where the first layer norm reads the row, in training as in scoring, so that no
+//! [`Scaling`] is applied a row at a time where the first layer reads the row, in training as in scoring, so that no
 //! scaled copy of the matrix exists. It is no parameter; nothing trains it.
 
 mod architecture;
@@ -41,5 +42,5 @@ pub use architecture::{Architecture, Layer};
 pub(crate) use elementwise::{NORM_EPSILON, lane_dot, lane_dot3, row_statistics};
 pub use model::Network;
 pub use optimizer::{Optimizer, OptimizerState, clip_norm};
-pub use scaling::Scaling;
+pub use scaling::{CurveScaling, LinearScaling, Scaling};
 pub use workspace::Workspace;

@@ -20,10 +20,19 @@ pub struct Network {
 }
 
 impl Network {
-    /// A network with random weights: weights and biases uniform in ±1/√inputs of their layer (PyTorch's default for
+    /// The paper's network, which normalises the features of each document first, with random weights: weights and biases uniform in ±1/√inputs of their layer (PyTorch's default for
     /// linear layers), gains 1, shifts 0.
     pub fn new(architecture: Architecture, inputs: usize, seed: u64) -> Result<Self> {
-        let layers = architecture.layers(inputs)?;
+        Network::drawn(architecture, inputs, true, seed)
+    }
+
+    /// The same without layer norm on the input: it would forget how high all features of a document are.
+    pub fn keeping_level(architecture: Architecture, inputs: usize, seed: u64) -> Result<Self> {
+        Network::drawn(architecture, inputs, false, seed)
+    }
+
+    fn drawn(architecture: Architecture, inputs: usize, normalises_input: bool, seed: u64) -> Result<Self> {
+        let layers = architecture.layers(inputs, normalises_input)?;
         let mut parameters = vec![0.0; size_of(&layers)];
         for (index, layer) in layers.iter().enumerate() {
             let mut random = random::stream(seed, "network", index as u64);
@@ -35,9 +44,14 @@ impl Network {
         Ok(Network { architecture, layers, parameters, scaling: None })
     }
 
-    /// A network with the given parameters, in the order of [`layers`](Network::layers).
-    pub fn from_parameters(architecture: Architecture, inputs: usize, parameters: Vec<f32>) -> Result<Self> {
-        let layers = architecture.layers(inputs)?;
+    /// A network with the given parameters, in the order of [`layers`](Network::layers); `normalises_input` as in the paper.
+    pub fn from_parameters(
+        architecture: Architecture,
+        inputs: usize,
+        normalises_input: bool,
+        parameters: Vec<f32>,
+    ) -> Result<Self> {
+        let layers = architecture.layers(inputs, normalises_input)?;
         if parameters.len() != size_of(&layers) {
             return Err(Error::parameter(format!(
                 "{architecture} on {inputs} features should have {} parameters, but has {}",
@@ -50,11 +64,11 @@ impl Network {
 
     /// The same network on features that are scaled first. Default: features as they are.
     pub fn scaled(mut self, scaling: Scaling) -> Result<Self> {
-        if scaling.mean().len() != self.inputs() {
+        if scaling.feature_count() != self.inputs() {
             return Err(Error::parameter(format!(
                 "the scaling should be of the network's {} features, but is of {}",
                 self.inputs(),
-                scaling.mean().len()
+                scaling.feature_count()
             )));
         }
         self.scaling = Some(scaling);
@@ -64,6 +78,11 @@ impl Network {
     /// How features are scaled before the first layer, where they are. Training does not change it.
     pub fn scaling(&self) -> Option<&Scaling> {
         self.scaling.as_ref()
+    }
+
+    /// Whether the features of each document are normalised first, as in the paper.
+    pub fn normalises_input(&self) -> bool {
+        self.layers[0].normalises
     }
 
     /// The form of the network.
@@ -138,10 +157,19 @@ mod tests {
     #[test]
     fn a_linear_network_is_a_dot_product_with_the_normalised_row() {
         let parameters = vec![2.0, 1.0, 0.5, -0.5, 3.0, 4.0, 0.25];
-        let network = Network::from_parameters(Architecture::Linear, 2, parameters).unwrap();
+        let network = Network::from_parameters(Architecture::Linear, 2, true, parameters).unwrap();
         // Normalised, the row (1, 3) is (−1, 1) up to epsilon.
         let expected = (-2.0 + 0.5) * 3.0 + (1.0 - 0.5) * 4.0 + 0.25;
         assert!((network.score(&[1.0, 3.0])[0] - expected).abs() < 1e-4);
+    }
+
+    #[test]
+    fn without_layer_norm_the_level_of_a_document_counts() {
+        let parameters = vec![3.0, 4.0, 0.25];
+        let network = Network::from_parameters(Architecture::Linear, 2, false, parameters).unwrap();
+        assert_eq!(network.score(&[1.0, 3.0, 2.0, 4.0]), [3.0 + 12.0 + 0.25, 6.0 + 16.0 + 0.25]);
+        let paper = Network::new(Architecture::Linear, 2, 1).unwrap().score(&[1.0, 3.0, 2.0, 4.0]);
+        assert_eq!(paper[0], paper[1]);
     }
 
     #[test]
@@ -152,18 +180,18 @@ mod tests {
         let network = Network::new(Architecture::Mlp { hidden: vec![8] }, 3, 1).unwrap();
         let expected = network.score(&by_hand);
         assert_ne!(network.score(&raw), expected);
-        let scaled = network.scaled(Scaling::new(mean, scale).unwrap()).unwrap();
+        let scaled = network.scaled(Scaling::linear(mean, scale).unwrap()).unwrap();
         assert_eq!(scaled.score(&raw), expected);
         let rows: Vec<u32> = (0..300).collect();
         assert_eq!(Workspace::new(&scaled).forward(&scaled, &raw, &rows), expected);
-        let narrow = Scaling::new(vec![0.0], vec![1.0]).unwrap();
+        let narrow = Scaling::linear(vec![0.0], vec![1.0]).unwrap();
         let error = scaled.scaled(narrow).unwrap_err();
         assert_eq!(error.to_string(), "the scaling should be of the network's 3 features, but is of 1");
     }
 
     #[test]
     fn parameters_must_fit() {
-        let error = Network::from_parameters(Architecture::Linear, 2, vec![0.0; 6]).unwrap_err();
+        let error = Network::from_parameters(Architecture::Linear, 2, true, vec![0.0; 6]).unwrap_err();
         assert_eq!(error.to_string(), "linear on 2 features should have 7 parameters, but has 6");
         assert!(Network::new(Architecture::Linear, 0, 1).is_err());
     }

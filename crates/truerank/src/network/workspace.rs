@@ -9,7 +9,9 @@ use rayon::prelude::*;
 
 use super::Network;
 use super::architecture::Layer;
-use super::elementwise::{activate, activate_back, lane_dot, normalise, normalise_into};
+use super::elementwise::{
+    activate, activate_back, activate_plain, activate_plain_back, lane_dot, normalise, normalise_into,
+};
 use super::folded::{Folded, FoldedLayer};
 use super::matrix::{View, multiply};
 
@@ -24,7 +26,7 @@ const TILE: usize = 64;
 #[derive(Debug)]
 pub(super) struct Block {
     rows: usize,
-    /// The normalised input of each layer.
+    /// The input of each layer, normalised where it normalises.
     inputs: Vec<Vec<f32>>,
     /// For each layer, the mean and 1 over the deviation that normalised each row of its input; none for the first.
     statistics: Vec<Vec<(f32, f32)>>,
@@ -54,16 +56,19 @@ impl Block {
         let (hidden, last) = folded.split();
         let width = folded.layers[0].layer.inputs;
         for (index, out) in self.inputs[0].chunks_exact_mut(width).take(self.rows).enumerate() {
-            match &folded.scaling {
-                None => normalise_into(row(index), out),
-                Some(scaling) => {
+            match (&folded.scaling, folded.layers[0].layer.normalises) {
+                (None, true) => normalise_into(row(index), out),
+                (None, false) => out.copy_from_slice(row(index)),
+                (Some(scaling), normalises) => {
                     scaling.apply(row(index), out);
-                    normalise(out);
+                    if normalises {
+                        normalise(out);
+                    }
                 }
             }
         }
         for (index, layer) in hidden.iter().enumerate() {
-            self.forward_hidden(index, layer);
+            self.forward_hidden(index, layer, folded.layers[index + 1].layer.normalises);
         }
         let input = self.inputs[hidden.len()].chunks_exact(last.layer.inputs);
         for (score, row) in scores.iter_mut().zip(input) {
@@ -71,13 +76,17 @@ impl Block {
         }
     }
 
-    fn forward_hidden(&mut self, index: usize, folded: &FoldedLayer) {
+    /// Runs through a layer; `normalises_next` is whether the one after it normalises its input.
+    fn forward_hidden(&mut self, index: usize, folded: &FoldedLayer, normalises_next: bool) {
         let Layer { inputs, outputs, .. } = folded.layer;
         let (before, after) = self.inputs.split_at_mut(index + 1);
         let out = &mut after[0][..self.rows * outputs];
         multiply(out, View::new(&before[index], self.rows, inputs), View::new(&folded.forward, inputs, outputs), false);
         for (row, statistics) in out.chunks_exact_mut(outputs).zip(&mut self.statistics[index + 1]) {
-            *statistics = activate(row, &folded.bias);
+            match normalises_next {
+                true => *statistics = activate(row, &folded.bias),
+                false => activate_plain(row, &folded.bias),
+            }
         }
     }
 
@@ -99,7 +108,10 @@ impl Block {
         multiply(out, View::new(&after[0], self.rows, outputs), View::new(&folded.backward, outputs, inputs), false);
         let normalised = self.inputs[index].chunks_exact(inputs).zip(&self.statistics[index]);
         for (gradient, (normalised, &statistics)) in out.chunks_exact_mut(inputs).zip(normalised) {
-            activate_back(gradient, normalised, statistics);
+            match folded.layer.normalises {
+                true => activate_back(gradient, normalised, statistics),
+                false => activate_plain_back(gradient, normalised),
+            }
         }
     }
 }
@@ -121,8 +133,8 @@ impl Tile {
                 index,
                 layer,
                 outputs: start..(start + TILE).min(layer.outputs),
-                gain: vec![0.0; layer.inputs],
-                shift: vec![0.0; layer.inputs],
+                gain: vec![0.0; layer.gain().len()],
+                shift: vec![0.0; layer.shift().len()],
             })
         };
         layers.iter().enumerate().flat_map(cut).collect()
@@ -137,6 +149,10 @@ impl Tile {
         self.column_sums(blocks, bias);
         self.gain.fill(0.0);
         self.shift.fill(0.0);
+        if !self.layer.normalises {
+            // The products are the weights' gradient already.
+            return;
+        }
         let inputs = self.layer.inputs;
         let (gain, shift) = (&parameters[self.layer.gain()], &parameters[self.layer.shift()]);
         let current = &parameters[self.layer.weight()][self.outputs.start * inputs..self.outputs.end * inputs];
@@ -244,11 +260,11 @@ impl Workspace {
         let mut places = Vec::with_capacity(self.tiles.len());
         let mut rest = gradient;
         for layer in network.layers() {
-            let norm = rest.split_off_mut(..2 * layer.inputs).expect("a gradient as long as the parameters");
+            let norm = rest.split_off_mut(..2 * layer.gain().len()).expect("a gradient as long as the parameters");
             let weight = rest.split_off_mut(..layer.inputs * layer.outputs).expect("as above");
             let bias = rest.split_off_mut(..layer.outputs).expect("as above");
             norm.fill(0.0);
-            norms.push(norm.split_at_mut(layer.inputs));
+            norms.push(norm.split_at_mut(layer.gain().len()));
             places.extend(weight.chunks_mut(TILE * layer.inputs).zip(bias.chunks_mut(TILE)));
         }
         let work = self.tiles.par_iter_mut().zip(places).with_max_len(1);
@@ -278,8 +294,8 @@ mod tests {
             let mean = x.iter().sum::<f64>() / n;
             let variance = x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / n;
             let (gain, shift) = (&parameters[layer.gain()], &parameters[layer.shift()]);
-            let normed: Vec<f64> =
-                (0..x.len()).map(|i| (x[i] - mean) / (variance + 1e-5).sqrt() * gain[i] + shift[i]).collect();
+            let norm = |i: usize| (x[i] - mean) / (variance + 1e-5).sqrt() * gain[i] + shift[i];
+            let normed: Vec<f64> = (0..x.len()).map(|i| if layer.normalises { norm(i) } else { x[i] }).collect();
             let weight = parameters[layer.weight()].chunks_exact(layer.inputs);
             x = weight
                 .zip(&parameters[layer.bias()])
@@ -292,15 +308,24 @@ mod tests {
 
     /// A network with every parameter away from its initial value, and rows for it.
     fn example(architecture: Architecture, inputs: usize, rows: usize) -> (Network, Vec<f32>) {
-        let mut random = crate::random::stream(7, "test", 0);
-        let mut network = Network::new(architecture, inputs, 1).unwrap();
+        example_of(Network::new(architecture, inputs, 1).unwrap(), rows)
+    }
+
+    fn example_of(mut network: Network, rows: usize) -> (Network, Vec<f32>) {
+        let (mut random, inputs) = (crate::random::stream(7, "test", 0), network.inputs());
         network.parameters_mut().iter_mut().for_each(|p| *p += random.random_range(-0.3..0.3));
         let features = (0..rows * inputs).map(|_| random.random_range(-2.0..3.0)).collect();
         (network, features)
     }
 
     fn check_against_reference(architecture: Architecture, inputs: usize, rows: usize) {
-        let (network, features) = example(architecture, inputs, rows);
+        check_network(Network::new(architecture.clone(), inputs, 1).unwrap(), rows);
+        check_network(Network::keeping_level(architecture, inputs, 1).unwrap(), rows);
+    }
+
+    fn check_network(network: Network, rows: usize) {
+        let inputs = network.inputs();
+        let (network, features) = example_of(network, rows);
         let numbers: Vec<u32> = (0..rows as u32).rev().collect();
         let d: Vec<f32> = (0..rows).map(|i| ((i * 37 + 11) % 19) as f32 / 9.0 - 1.0).collect();
         let mut workspace = Workspace::new(&network);

@@ -2,8 +2,10 @@
 //!
 //! Tensors are named as PyTorch would name them: `layers.0.norm.weight`, `layers.0.norm.bias`, `layers.0.linear.weight`
 //! (outputs × inputs) and `layers.0.linear.bias`; where features are scaled first, `scaling.mean` and `scaling.scale`, in
-//! version 2. A ranker of plain weights has `weight` and `bias`. Trees, in version 3, are in `trees/file.rs`. The metadata has one
-//! key, `truerank`, whose value is JSON: the order of several keys would change from run to run.
+//! version 2. A ranker of plain weights has `weight` and `bias`. Trees, in version 3, are in `trees/file.rs`. In version 4 the metadata
+//! says what becomes of a network's features (`input`): `layers.0.norm` is not there where the first layer has no layer norm, and curves
+//! are `scaling.values` and `scaling.scaled` (features × points). The metadata has one key, `truerank`, whose value is JSON: the order of
+//! several keys would change from run to run.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,6 +25,8 @@ const VERSION: u64 = 1;
 const VERSION_SCALED: u64 = 2;
 /// Of trees, which readers of the first two versions do not know.
 const VERSION_TREES: u64 = 3;
+/// Of networks that say what becomes of their features.
+const VERSION_INPUT: u64 = 4;
 /// The key of the metadata, in safetensors and in ONNX.
 pub(super) const METADATA_KEY: &str = "truerank";
 const PLAIN: &str = "weights";
@@ -34,7 +38,59 @@ struct Metadata {
     version: u64,
     model: String,
     features: usize,
+    /// In version 4.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    input: Option<InputForm>,
     record: TrainingRecord,
+}
+
+/// What becomes of features before the first linear map.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InputForm {
+    scaling: ScalingForm,
+    /// Whether those of each document are normalised then.
+    normalised: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ScalingForm {
+    None,
+    Linear,
+    Curve { points: usize },
+}
+
+impl InputForm {
+    fn of(network: &Network) -> Self {
+        let scaling = match network.scaling() {
+            None => ScalingForm::None,
+            Some(Scaling::Linear(_)) => ScalingForm::Linear,
+            Some(Scaling::Curve(curve)) => ScalingForm::Curve { points: curve.points() },
+        };
+        InputForm { scaling, normalised: network.normalises_input() }
+    }
+
+    /// The version of files that are read as this form without saying so.
+    fn version(self) -> u64 {
+        match (self.scaling, self.normalised) {
+            (ScalingForm::None, true) => VERSION,
+            (ScalingForm::Linear, true) => VERSION_SCALED,
+            _ => VERSION_INPUT,
+        }
+    }
+
+    /// The form of a network in a file of this version.
+    fn read(version: u64, said: Option<InputForm>) -> Result<Self, String> {
+        let known = |scaling| Ok(InputForm { scaling, normalised: true });
+        match (version, said) {
+            (VERSION_INPUT, Some(form)) => Ok(form),
+            (VERSION_INPUT, None) => Err("has incomplete metadata (missing field `input`)".to_string()),
+            (_, Some(_)) => Err(format!("should say what becomes of features from version {VERSION_INPUT} on only")),
+            (VERSION_SCALED, None) => known(ScalingForm::Linear),
+            (_, None) => known(ScalingForm::None),
+        }
+    }
 }
 
 /// A tensor's name and shape, in the order of the parameters.
@@ -86,16 +142,20 @@ impl Ranker {
             Model::Weights { .. } => PLAIN.to_string(),
             Model::Trees(_) => TREES.to_string(),
         };
+        let input = match &self.model {
+            Model::Network(network) => Some(InputForm::of(network)),
+            _ => None,
+        };
         let version = match &self.model {
             Model::Trees(_) => VERSION_TREES,
-            _ if self.scaling().is_some() => VERSION_SCALED,
-            _ => VERSION,
+            _ => input.map_or(VERSION, InputForm::version),
         };
         let metadata = Metadata {
             r#type: TYPE.to_string(),
             version,
             model,
             features: self.feature_count(),
+            input: input.filter(|_| version == VERSION_INPUT),
             record: self.record.clone(),
         };
         serde_json::to_string(&metadata)
@@ -120,10 +180,11 @@ impl Ranker {
             (model, VERSION_TREES) => {
                 return Err(format!("version {VERSION_TREES} should be of trees, but the model is {model}"));
             }
-            (PLAIN, VERSION) => read_plain(&tensors, features)?,
+            (PLAIN, VERSION) if metadata.input.is_none() => read_plain(&tensors, features)?,
             (PLAIN, _) => return Err(format!("plain weights should be of version {VERSION}: they are not scaled")),
             (architecture, version) => {
-                Model::Network(read_network(&tensors, architecture, features, version == VERSION_SCALED)?)
+                let input = InputForm::read(version, metadata.input)?;
+                Model::Network(read_network(&tensors, architecture, features, input)?)
             }
         };
         Ok(Ranker { model, record: metadata.record })
@@ -154,13 +215,13 @@ fn with_metadata(tensors: Vec<(&str, TensorView<'_>)>, metadata: String) -> Resu
 }
 
 fn network_tensors(network: &Network) -> Vec<Named> {
-    let tensors = |(index, layer): (usize, &crate::network::Layer)| {
-        [
-            (format!("layers.{index}.norm.weight"), vec![layer.inputs]),
-            (format!("layers.{index}.norm.bias"), vec![layer.inputs]),
+    let tensors = |(index, &layer): (usize, &crate::network::Layer)| {
+        let norm = ["weight", "bias"].map(|part| (format!("layers.{index}.norm.{part}"), vec![layer.inputs]));
+        let linear = [
             (format!("layers.{index}.linear.weight"), vec![layer.outputs, layer.inputs]),
             (format!("layers.{index}.linear.bias"), vec![layer.outputs]),
-        ]
+        ];
+        norm.into_iter().filter(move |_| layer.normalises).chain(linear)
     };
     network.layers().iter().enumerate().flat_map(tensors).collect()
 }
@@ -168,15 +229,22 @@ fn network_tensors(network: &Network) -> Vec<Named> {
 /// The parameters of a network and its scaling, with their names.
 fn network_values(network: &Network) -> (Vec<Named>, Vec<f32>) {
     let (mut names, mut values) = (network_tensors(network), network.parameters().to_vec());
-    if let Some(scaling) = network.scaling() {
-        names.extend(scaling_tensors(network.inputs()));
-        values.extend(scaling.mean().iter().chain(scaling.scale()));
+    names.extend(scaling_tensors(InputForm::of(network).scaling, network.inputs()));
+    match network.scaling() {
+        None => {}
+        Some(Scaling::Linear(linear)) => values.extend(linear.mean().iter().chain(linear.scale())),
+        Some(Scaling::Curve(curve)) => values.extend(curve.values().iter().chain(curve.scaled())),
     }
     (names, values)
 }
 
-fn scaling_tensors(features: usize) -> [Named; 2] {
-    ["scaling.mean", "scaling.scale"].map(|name| (name.to_string(), vec![features]))
+fn scaling_tensors(form: ScalingForm, features: usize) -> Vec<Named> {
+    let tensors = |names: [&str; 2], shape: Vec<usize>| names.map(|name| (name.to_string(), shape.clone())).to_vec();
+    match form {
+        ScalingForm::None => Vec::new(),
+        ScalingForm::Linear => tensors(["scaling.mean", "scaling.scale"], vec![features]),
+        ScalingForm::Curve { points } => tensors(["scaling.values", "scaling.scaled"], vec![features, points]),
+    }
 }
 
 fn plain_tensors(features: usize) -> Vec<Named> {
@@ -191,13 +259,13 @@ fn read_metadata(text: &str) -> Result<Metadata, String> {
         return Err(format!("should be of type {TYPE}, but is of type {found}"));
     }
     match value.get("version").and_then(serde_json::Value::as_u64) {
-        Some(VERSION..=VERSION_TREES) => {}
-        Some(version) if version > VERSION_TREES => {
+        Some(VERSION..=VERSION_INPUT) => {}
+        Some(version) if version > VERSION_INPUT => {
             return Err(format!(
-                "is of version {version}, but this truerank reads up to {VERSION_TREES}; use a newer truerank"
+                "is of version {version}, but this truerank reads up to {VERSION_INPUT}; use a newer truerank"
             ));
         }
-        _ => return Err(format!("should have a version from {VERSION} to {VERSION_TREES}, but has none of them")),
+        _ => return Err(format!("should have a version from {VERSION} to {VERSION_INPUT}, but has none of them")),
     }
     serde_json::from_value(value).map_err(|e| format!("has incomplete metadata ({e})"))
 }
@@ -206,27 +274,38 @@ fn read_network(
     tensors: &SafeTensors<'_>,
     architecture: &str,
     features: usize,
-    scaled: bool,
+    input: InputForm,
 ) -> Result<Network, String> {
     let architecture: Architecture = architecture.parse().map_err(|e: Error| e.to_string())?;
-    let layers = architecture.layers(features).map_err(|e| e.to_string())?;
+    let layers = architecture.layers(features, input.normalised).map_err(|e| e.to_string())?;
     // The file's size bounds what is allocated here: weights come before the first vector of their size.
     let needed = layers.last().map_or(0, |layer| layer.bias().end);
-    check_size(tensors, needed + if scaled { 2 * features } else { 0 })?;
-    let shape =
-        Network::from_parameters(architecture.clone(), features, vec![0.0; needed]).map_err(|e| e.to_string())?;
-    let parameters = read_tensors(tensors, &network_tensors(&shape))?;
-    let network = Network::from_parameters(architecture, features, parameters).map_err(|e| e.to_string())?;
-    match scaled {
-        true => network.scaled(read_scaling(tensors, features)?).map_err(|e| e.to_string()),
-        false => Ok(network),
+    let per_feature = match input.scaling {
+        ScalingForm::None => 0,
+        ScalingForm::Linear => 2,
+        ScalingForm::Curve { points } => points.saturating_mul(2),
+    };
+    check_size(tensors, needed.saturating_add(features.saturating_mul(per_feature)))?;
+    let with = |parameters| {
+        let network = Network::from_parameters(architecture.clone(), features, input.normalised, parameters);
+        network.map_err(|e| e.to_string())
+    };
+    let network = with(read_tensors(tensors, &network_tensors(&with(vec![0.0; needed])?))?)?;
+    match read_scaling(tensors, input.scaling, features)? {
+        Some(scaling) => network.scaled(scaling).map_err(|e| e.to_string()),
+        None => Ok(network),
     }
 }
 
-fn read_scaling(tensors: &SafeTensors<'_>, features: usize) -> Result<Scaling, String> {
-    let mut mean = read_tensors(tensors, &scaling_tensors(features))?;
-    let scale = mean.split_off(features);
-    Scaling::new(mean, scale).map_err(|e| e.to_string())
+fn read_scaling(tensors: &SafeTensors<'_>, form: ScalingForm, features: usize) -> Result<Option<Scaling>, String> {
+    let mut first = read_tensors(tensors, &scaling_tensors(form, features))?;
+    let second = first.split_off(first.len() / 2);
+    let scaling = match form {
+        ScalingForm::None => return Ok(None),
+        ScalingForm::Linear => Scaling::linear(first, second),
+        ScalingForm::Curve { points } => Scaling::curve(points, first, second),
+    };
+    scaling.map(Some).map_err(|e| e.to_string())
 }
 
 fn read_plain(tensors: &SafeTensors<'_>, features: usize) -> Result<Model, String> {
@@ -294,19 +373,36 @@ mod tests {
             network(Architecture::Mlp { hidden: vec![4, 2] }),
             Model::Weights { weights: vec![1.0, -2.5, 0.0], bias: 0.5 },
         ];
-        let others = [scaled_model(), Model::Trees(random_forest(1, 3, 4, 6)), Model::Trees(random_forest(2, 3, 0, 1))];
+        let others = [scaled_model(), level_model(), curve_model(), Model::Trees(random_forest(1, 3, 4, 6)), Model::Trees(random_forest(2, 3, 0, 1))];
         models.into_iter().chain(others).map(|model| Ranker { model, record: record() }).collect()
     }
 
     fn scaled_model() -> Model {
         let network = Network::new(Architecture::Mlp { hidden: vec![2] }, 3, 1).unwrap();
-        let scaling = Scaling::new(vec![20.0, 4000.0, 0.5], vec![0.25, 1e-3, 0.0]).unwrap();
+        let scaling = Scaling::linear(vec![20.0, 4000.0, 0.5], vec![0.25, 1e-3, 0.0]).unwrap();
+        Model::Network(network.scaled(scaling).unwrap())
+    }
+
+    fn level_model() -> Model {
+        let network = Network::keeping_level(Architecture::Mlp { hidden: vec![2] }, 3, 1).unwrap();
+        let scaling = Scaling::linear(vec![20.0, 4000.0, 0.5], vec![0.25, 1e-3, 0.0]).unwrap();
+        Model::Network(network.scaled(scaling).unwrap())
+    }
+
+    fn curve_model() -> Model {
+        let network = Network::keeping_level(Architecture::Linear, 3, 1).unwrap();
+        let values = vec![0.0, 1.0, 1.0, -4.0, 0.0, 1e4, 7.0, 7.0, 7.0];
+        let scaling = Scaling::curve(3, values, vec![-1.0, 1.0, 1.0, -1.0, 0.5, 2.0, 0.0, 0.0, 0.0]).unwrap();
         Model::Network(network.scaled(scaling).unwrap())
     }
 
     /// The message for a file of the scaled ranker after `change`.
     fn scaled_refusal(change: impl Fn(&mut Vec<Named>, &mut Vec<f32>, &mut String)) -> String {
-        let ranker = Ranker { model: scaled_model(), record: record() };
+        refusal_of(scaled_model(), change)
+    }
+
+    fn refusal_of(model: Model, change: impl Fn(&mut Vec<Named>, &mut Vec<f32>, &mut String)) -> String {
+        let ranker = Ranker { model, record: record() };
         let Model::Network(network) = &ranker.model else { unreachable!("just made") };
         let ((mut names, mut values), mut metadata) = (network_values(network), ranker.metadata().unwrap());
         change(&mut names, &mut values, &mut metadata);
@@ -318,8 +414,10 @@ mod tests {
         let to_version = |metadata: &mut String, version: &str| *metadata = metadata.replace(":2,\"model", version);
         let as_first = scaled_refusal(|_, _, metadata| to_version(metadata, ":1,\"model"));
         assert!(as_first.starts_with("should have ") && as_first.contains("parameters by its metadata"), "{as_first}");
-        let later = scaled_refusal(|_, _, metadata| to_version(metadata, ":4,\"model"));
-        assert_eq!(later, "is of version 4, but this truerank reads up to 3; use a newer truerank");
+        let later = scaled_refusal(|_, _, metadata| to_version(metadata, ":5,\"model"));
+        assert_eq!(later, "is of version 5, but this truerank reads up to 4; use a newer truerank");
+        let silent = scaled_refusal(|_, _, metadata| to_version(metadata, ":4,\"model"));
+        assert_eq!(silent, "has incomplete metadata (missing field `input`)");
         let trees = scaled_refusal(|_, _, metadata| to_version(metadata, ":3,\"model"));
         assert_eq!(trees, "version 3 should be of trees, but the model is mlp:2");
         let renamed = scaled_refusal(|names, _, _| names.last_mut().unwrap().0 = "scaling.spread".into());
@@ -335,9 +433,41 @@ mod tests {
     }
 
     #[test]
+    fn an_input_that_does_not_fit_is_an_error() {
+        let said = |metadata: &str| {
+            let (from, to) = (metadata.find("\"input\"").unwrap(), metadata.find(",\"record").unwrap());
+            (metadata[..from].to_string(), metadata[from..to].to_string(), metadata[to..].to_string())
+        };
+        let with = |model: Model, input: &str| {
+            refusal_of(model, |_, _, metadata| {
+                let (before, _, after) = said(metadata);
+                *metadata = format!("{before}\"input\":{input}{after}");
+            })
+        };
+        let (_, form, _) = said(&Ranker { model: curve_model(), record: record() }.metadata().unwrap());
+        assert_eq!(form, r#""input":{"scaling":{"curve":{"points":3}},"normalised":false}"#);
+        for (input, expected) in [
+            (r#"{"scaling":{"curve":{"points":2}},"normalised":false}"#, "should have 16 parameters by its metadata, but has 22"),
+            (r#"{"scaling":{"curve":{"points":18446744073709551615}},"normalised":false}"#, "parameters by its metadata, but has 22"),
+            (r#"{"scaling":"linear","normalised":false}"#, "should have 10 parameters by its metadata, but has 22"),
+            (r#"{"scaling":"none","normalised":true}"#, "should have 10 parameters by its metadata, but has 22"),
+            (r#"{"scaling":"log","normalised":true}"#, "has incomplete metadata (unknown variant `log`"),
+            (r#"{"scaling":"none","normalised":true,"more":1}"#, "has incomplete metadata (unknown field `more`"),
+            ("null", "has incomplete metadata (missing field `input`)"),
+        ] {
+            let found = with(curve_model(), input);
+            assert!(found.contains(expected), "{input}: {found}");
+        }
+        let unordered = refusal_of(curve_model(), |_, values, _| values[4] = 2.0);
+        assert!(unordered.ends_with("finite points in order, but those of feature 1 are not"), "{unordered}");
+        let early = refusal_of(curve_model(), |_, _, metadata| *metadata = metadata.replace(":4,\"model", ":2,\"model"));
+        assert_eq!(early, "should say what becomes of features from version 4 on only");
+    }
+
+    #[test]
     fn only_files_that_older_readers_cannot_read_have_later_versions() {
         let version = |ranker: &Ranker| read_metadata(&ranker.metadata().unwrap()).unwrap().version;
-        assert_eq!(rankers().iter().map(version).collect::<Vec<_>>(), [1, 1, 1, 2, 3, 3]);
+        assert_eq!(rankers().iter().map(version).collect::<Vec<_>>(), [1, 1, 1, 2, 4, 4, 3, 3]);
     }
 
     /// The message for a file of a tree of three leaves, `x0 < 5 ? 1 : (x1 < 7 ? 2 : 3)`, after `change`.
@@ -451,9 +581,10 @@ mod tests {
             .replace("RECORD", &serde_json::to_string(&record()).unwrap());
         let cases = [
             (good.replace("ranker\"", "counts\""), "should be of type truerank/ranker, but is of type truerank/counts"),
-            (good.replace(":1,\"model", ":4,\"model"), "is of version 4"),
+            (good.replace(":1,\"model", ":5,\"model"), "is of version 5"),
+            (good.replace(":1,\"model", ":4,\"model"), "plain weights should be of version 1"),
             (good.replace(":1,\"model", ":2,\"model"), "plain weights should be of version 1"),
-            (good.replace(":1,\"model", ":\"x\",\"model"), "should have a version from 1 to 3"),
+            (good.replace(":1,\"model", ":\"x\",\"model"), "should have a version from 1 to 4"),
             (good.replace("\"weights\"", "\"tree\""), "an architecture is `linear`"),
             (good.replace(":2,\"record", ":3,\"record"), "should have 4 parameters by its metadata, but has 3"),
             (good.replace(":2,\"record", ":18446744073709551615,\"record"), "parameters by its metadata, but has 3"),
@@ -490,7 +621,7 @@ mod tests {
     proptest! {
         #[test]
         fn damaged_bytes_never_panic(
-            which in 0usize..6, changes in prop::collection::vec((0usize..4000, any::<u8>()), 1..8), keep in 0usize..4000,
+            which in 0usize..8, changes in prop::collection::vec((0usize..4000, any::<u8>()), 1..8), keep in 0usize..4000,
         ) {
             let mut bytes = rankers()[which].to_bytes().unwrap();
             for (place, value) in changes {

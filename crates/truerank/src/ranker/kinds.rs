@@ -11,7 +11,7 @@ use crate::{Error, Result};
 /// A kind of ranker by its text: the name of a [`RankerKind`], for `mlp` with the sizes of its layers, as in `mlp:64,32`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelForm {
-    /// A linear ranker on layer-normalised features, or an MLP.
+    /// A linear ranker or an MLP on scaled features, or as in the paper on layer-normalised ones.
     Network(Architecture),
     /// A weight for each feature, from relevance weights or grades.
     LinearRaw,
@@ -51,13 +51,13 @@ impl RankerKind {
     pub const ALL: [RankerKind; 5] = [
         RankerKind {
             name: "linear",
-            help: "weights of a document's features, which are normalised over the document, as in the paper",
+            help: "weights of a document's scaled features, or with --scaling paper of features normalised over the document",
             learns_from_weights: true,
             learns_from_pairs: true,
         },
         RankerKind {
             name: "mlp",
-            help: "a network of the paper's layers, or of those that are named: mlp:SIZE,SIZE,…",
+            help: "a network of the paper's layers, 512, 256 and 128, or of those that are named: mlp:SIZE,SIZE,…",
             learns_from_weights: true,
             learns_from_pairs: true,
         },
@@ -100,12 +100,17 @@ impl RankerKind {
 }
 
 impl ModelForm {
-    /// The linear ranker on layer-normalised features.
+    /// The linear ranker that is a network of one layer.
     pub const LINEAR: ModelForm = ModelForm::Network(Architecture::Linear);
 
     /// The paper's MLP.
     pub fn mlp() -> Self {
         ModelForm::Network(Architecture::mlp())
+    }
+
+    /// The MLP for people's own features.
+    pub fn small_mlp() -> Self {
+        ModelForm::Network(Architecture::small_mlp())
     }
 
     /// What is known of its kind.

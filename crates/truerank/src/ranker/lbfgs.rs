@@ -25,13 +25,15 @@ enum Norm<'a> {
     Rows(Vec<(f32, f32)>),
     /// Each feature by all documents.
     Features(&'a FeatureScale),
+    /// Not here.
+    None,
 }
 
 impl Norm<'_> {
     /// The weights that [`score`](Norm::score) takes.
     fn weights(&self, weights: &[f64]) -> Vec<f32> {
         match self {
-            Norm::Rows(_) => weights.iter().map(|&w| w as f32).collect(),
+            Norm::Rows(_) | Norm::None => weights.iter().map(|&w| w as f32).collect(),
             Norm::Features(scale) => scale.raw(weights),
         }
     }
@@ -44,6 +46,7 @@ impl Norm<'_> {
                 lane_dot(row, weights, |x, w| (x - mean) * w) * scale
             }
             Norm::Features(scale) => scale.score(row, weights),
+            Norm::None => lane_dot(row, weights, |x, w| x * w),
         }
     }
 
@@ -56,13 +59,14 @@ impl Norm<'_> {
                 gradient.iter_mut().zip(row).for_each(|(sum, &x)| *sum += slope * (x - mean));
             }
             Norm::Features(scale) => scale.add(gradient, row, slope),
+            Norm::None => gradient.iter_mut().zip(row).for_each(|(sum, &x)| *sum += slope * x),
         }
     }
 
     /// Adds a gradient by [`weights`](Norm::weights) over `total` to one by the weights of scaled features.
     fn add_up(&self, sum: &mut [f64], gradient: &[f32], total: f64) {
         match self {
-            Norm::Rows(_) => sum.iter_mut().zip(gradient).for_each(|(sum, &part)| *sum += f64::from(part) / total),
+            Norm::Rows(_) | Norm::None => sum.iter_mut().zip(gradient).for_each(|(sum, &part)| *sum += f64::from(part) / total),
             Norm::Features(scale) => {
                 sum.iter_mut().zip(scale.scaled(gradient)).for_each(|(sum, part)| *sum += part / total);
             }
@@ -71,14 +75,18 @@ impl Norm<'_> {
 }
 
 impl<'a> LinearObjective<'a> {
-    /// On layer-normalised features, which `scaling` brought to one scale before.
+    /// On features that `scaling` brought to one scale, and that are layer-normalised then if `normalises`.
     pub(super) fn new(
         data: &'a Dataset,
         targets: &'a Targets<'a>,
         active: &'a [usize],
         l2: f64,
         scaling: Option<&'a Scaling>,
+        normalises: bool,
     ) -> Self {
+        if !normalises {
+            return LinearObjective { scaling, ..Self::with(data, targets, active, l2, Norm::None) };
+        }
         let statistics =
             |room: &mut Vec<f32>, &row: &u32| row_statistics(scaled(scaling, data.row(row as usize), room));
         let statistics = targets.all_rows().par_iter().map_init(Vec::new, statistics).collect();

@@ -45,7 +45,7 @@ pub use kinds::{ModelForm, RankerKind};
 pub use labelled::labelled_share;
 pub use loss::{listwise_softmax, pairwise_prs, pairwise_prs_by_score};
 pub use production::{Production, production_ranker};
-pub use scale::scales_differ;
+pub use scale::FeatureScaling;
 pub use targets::{ScoredTrainingPairs, Targets, TrainingLists, TrainingPairs};
 pub use trainer::{Minimiser, ScoreMeasure, Validation};
 pub use training::{LearnFrom, Training};
@@ -63,7 +63,7 @@ pub struct Ranker {
 /// The forms of a ranker.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Model {
-    /// A linear ranker on layer-normalised features, or an MLP.
+    /// A linear ranker on scaled or layer-normalised features, or an MLP.
     Network(Network),
     /// A weight for each raw feature: `score = Σ weight · feature + bias`.
     Weights {
@@ -140,18 +140,24 @@ impl Ranker {
     }
 
     /// The weight of each feature and what is added to every score, where scores are linear: in raw features, or for a
-    /// linear network in features that were normalised (and scaled) first.
+    /// linear network whose [`weighs_raw_features`](Ranker::weighs_raw_features) is false in features that were brought to ranks
+    /// or normalised first.
     pub fn coefficients(&self) -> Option<(Vec<f32>, f32)> {
         match &self.model {
             Model::Trees(_) => None,
             Model::Weights { weights, bias } => Some((weights.clone(), *bias)),
+            Model::Network(network) => linear_coefficients(network),
+        }
+    }
+
+    /// Whether scores are weighted sums of raw features, as servers that know weights only compute them.
+    pub fn weighs_raw_features(&self) -> bool {
+        match &self.model {
+            Model::Weights { .. } => true,
+            Model::Trees(_) => false,
             Model::Network(network) => {
-                let [layer] = network.layers() else { return None };
-                let parameters = network.parameters();
-                let (gain, shift) = (&parameters[layer.gain()], &parameters[layer.shift()]);
-                let (weight, bias) = (&parameters[layer.weight()], parameters[layer.bias().start]);
-                let shifted: f32 = weight.iter().zip(shift).map(|(weight, shift)| weight * shift).sum();
-                Some((weight.iter().zip(gain).map(|(weight, gain)| weight * gain).collect(), bias + shifted))
+                let is_curved = matches!(network.scaling(), Some(Scaling::Curve(_)));
+                network.layers().len() == 1 && !network.normalises_input() && !is_curved
             }
         }
     }
@@ -186,6 +192,22 @@ impl Model {
             Model::Trees(forest) => forest.score(features),
         }
     }
+}
+
+/// Weights and bias of a network of one layer. A linear scaling goes into them; layer norm and ranks cannot.
+fn linear_coefficients(network: &Network) -> Option<(Vec<f32>, f32)> {
+    let [layer] = network.layers() else { return None };
+    let parameters = network.parameters();
+    let (weight, bias) = (&parameters[layer.weight()], parameters[layer.bias().start]);
+    if layer.normalises {
+        let (gain, shift) = (&parameters[layer.gain()], &parameters[layer.shift()]);
+        let shifted: f32 = weight.iter().zip(shift).map(|(weight, shift)| weight * shift).sum();
+        return Some((weight.iter().zip(gain).map(|(weight, gain)| weight * gain).collect(), bias + shifted));
+    }
+    let Some(Scaling::Linear(scaling)) = network.scaling() else { return Some((weight.to_vec(), bias)) };
+    let raw: Vec<f64> = weight.iter().zip(scaling.scale()).map(|(&w, &s)| f64::from(w) * f64::from(s)).collect();
+    let centre: f64 = raw.iter().zip(scaling.mean()).map(|(w, &mean)| w * f64::from(mean)).sum();
+    Some((raw.iter().map(|&w| w as f32).collect(), (f64::from(bias) - centre) as f32))
 }
 
 fn score_weights(weights: &[f32], bias: f32, features: &[f32]) -> Vec<f32> {

@@ -7,7 +7,6 @@ use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
 use super::lbfgs;
-use super::scale::FeatureScale;
 use super::{Check, Model, Ranker, Targets, Training, TrainingRecord};
 use crate::data::Dataset;
 use crate::minimise::minimise;
@@ -112,12 +111,9 @@ impl Training {
 
     /// The network before its first step.
     fn start(&self, architecture: &Architecture, data: &Dataset) -> Result<Network> {
-        let network = Network::new(architecture.clone(), data.feature_count(), self.seed)?;
+        let network = self.scaling.network(architecture, data, self.seed)?;
         check_norms(&network)?;
-        match self.standardise {
-            true => network.scaled(FeatureScale::of(data)?.scaling()?),
-            false => Ok(network),
-        }
+        Ok(network)
     }
 
     /// The size of the steps of a network.
@@ -175,8 +171,9 @@ impl Training {
         progress: &dyn Progress,
     ) -> Result<()> {
         let scaling = network.scaling().cloned();
-        let objective = lbfgs::LinearObjective::new(data, targets, active, self.l2, scaling.as_ref());
         let layer = network.layers()[0];
+        let objective =
+            lbfgs::LinearObjective::new(data, targets, active, self.l2, scaling.as_ref(), layer.normalises);
         // Layer norm's gain and shift add nothing to a linear map, and the bias nothing to a ranking.
         network.parameters_mut()[layer.shift()].fill(0.0);
         network.parameters_mut()[layer.bias()].fill(0.0);
@@ -202,12 +199,12 @@ impl Training {
 
 /// Refuses networks that score all documents alike: layer norm over a single value is constant.
 fn check_norms(network: &Network) -> Result<()> {
-    let single = network.layers().iter().position(|layer| layer.inputs == 1);
+    let single = network.layers().iter().position(|layer| layer.normalises && layer.inputs == 1);
     match single {
         None => Ok(()),
         Some(0) => Err(Error::parameter(
-            "linear rankers and MLPs need at least 2 features, but the data has 1: they compare the features of a document \
-             with each other, and all scores would be equal; use the model linear-raw, which weighs features as they are",
+            "the paper's scaling needs at least 2 features, but the data has 1: it compares the features of a document \
+             with each other, and all scores would be equal; use another `scaling`",
         )),
         Some(_) => Err(Error::parameter(format!(
             "hidden layers should have at least 2 units, but {} has one of 1: it is normalised, and all scores would be equal",
@@ -438,7 +435,7 @@ mod tests {
     use crate::ids::Ids;
     use crate::network::Scaling;
     use crate::progress::Silent;
-    use crate::ranker::{TrainingLists, TrainingPairs};
+    use crate::ranker::{FeatureScaling, TrainingLists, TrainingPairs};
 
     /// Queries of 8 documents with `features` features, graded 0 to 4 by how high `relevance` is within the query.
     fn planted(seed: u64, queries: usize, features: usize, relevance: impl Fn(&[f32]) -> f32) -> Dataset {
@@ -536,14 +533,14 @@ mod tests {
         for (trainer, seed) in [(&linear, 1), (&linear, 2), (&mlp, 3), (&mlp, 4)] {
             let (train, test) = (of_different_scales(seed, 100), of_different_scales(seed + 50, 100));
             let lists = TrainingLists::from_grades(&train, 4, None).unwrap();
-            let right = |standardise| {
-                let trainer = trainer.clone().seed(seed).learning_rate(0.05).standardise(standardise);
+            let right = |scaling| {
+                let trainer = trainer.clone().seed(seed).learning_rate(0.05).scaling(scaling);
                 let ranker = trainer.fit_targets(&train, &lists, None, &Silent).unwrap();
-                assert_eq!(ranker.scaling().is_some(), standardise);
                 pairs_right(&test, &ranker.score(&test).unwrap())
             };
-            let (as_they_are, scaled) = (right(false), right(true));
-            assert!(as_they_are < 0.6 && scaled > 0.8, "seed {seed}: {as_they_are} and {scaled}");
+            let [paper, standard, rank] =
+                [FeatureScaling::Paper, FeatureScaling::Standard, FeatureScaling::Rank].map(right);
+            assert!(paper < 0.6 && standard > 0.8 && rank > 0.8, "seed {seed}: {paper}, {standard} and {rank}");
         }
     }
 
@@ -563,11 +560,15 @@ mod tests {
             let fit = |trainer: Training, data: &Dataset| {
                 trainer.fit_targets(data, &lists, Some(&Validation::new(data, measure)), &Silent).unwrap()
             };
-            let found = fit(trainer.clone().standardise(true), &data);
-            let scaled = copy(found.scaling().unwrap());
-            let expected = fit(trainer, &scaled);
-            assert_eq!(found.record, expected.record);
-            assert_eq!(found.score(&data).unwrap(), expected.score(&scaled).unwrap());
+            let as_they_are = trainer.clone().scaling(FeatureScaling::None);
+            for scaling in [FeatureScaling::Rank, FeatureScaling::Standard] {
+                let found = fit(trainer.clone().scaling(scaling), &data);
+                let scaled = copy(found.scaling().unwrap());
+                let expected = fit(as_they_are.clone(), &scaled);
+                assert_eq!(found.record, expected.record);
+                assert_eq!(found.score(&data).unwrap(), expected.score(&scaled).unwrap());
+            }
+            let scaled = copy(fit(trainer, &data).scaling().unwrap());
             let column = |i: usize| scaled.features().iter().skip(i).step_by(6).map(|&x| f64::from(x));
             for i in 0..6 {
                 let (mean, square) = (column(i).sum::<f64>() / 480.0, column(i).map(|x| x * x).sum::<f64>() / 480.0);
@@ -583,15 +584,14 @@ mod tests {
             trainer.fit_targets(data, &lists, None, &Silent).unwrap_err().to_string()
         };
         let one = planted(1, 3, 1, |row| row[0]);
-        for trainer in [
-            Training::linear().seed(0),
-            Training::linear().seed(0).standardise(true),
-            Training::network(Architecture::mlp()).seed(0),
-        ] {
-            let message = refusal(&one, trainer);
+        for trainer in [Training::linear(), Training::network(Architecture::mlp())] {
+            let message = refusal(&one, trainer.scaling(FeatureScaling::Paper));
             assert!(message.contains("at least 2 features, but the data has 1"), "{message}");
-            assert!(message.contains("use the model linear-raw"), "{message}");
+            assert!(message.contains("use another `scaling`"), "{message}");
         }
+        let lists = TrainingLists::from_grades(&one, 4, None).unwrap();
+        let level = Training::linear().fit_targets(&one, &lists, None, &Silent).unwrap();
+        assert!(pairs_right(&one, &level.score(&one).unwrap()) > 0.99);
         let narrow = Training::network(Architecture::Mlp { hidden: vec![4, 1] }).seed(0);
         let message = refusal(&planted(1, 3, 3, linear_rule), narrow);
         assert!(message.contains("at least 2 units, but mlp:4,1 has one of 1"), "{message}");
@@ -605,17 +605,23 @@ mod tests {
             with_features(&data, data.features().iter().enumerate().map(|(i, &x)| change(i % 3, x)).collect())
         };
         let constant = change(&|i, x| if i == 1 { 7.0 } else { x });
-        let trainer = Training::linear().seed(0).standardise(true).steps(5);
+        let trainer = Training::linear().seed(0).steps(5);
+        let scale = |ranker: &Ranker| match ranker.scaling() {
+            Some(Scaling::Linear(scaling)) => scaling.scale()[1],
+            other => panic!("{other:?}"),
+        };
         let ranker = trainer.fit_targets(&constant, &lists, None, &Silent).unwrap();
-        assert_eq!(ranker.scaling().unwrap().scale()[1], 0.0);
+        assert_eq!(scale(&ranker), 0.0);
         let moved = change(&|i, x| if i == 1 { 1e6 } else { x });
         assert_eq!(ranker.score(&moved).unwrap(), ranker.score(&constant).unwrap());
         let tiny =
             trainer.fit_targets(&change(&|i, x| if i == 1 { x * 1e-40 } else { x }), &lists, None, &Silent).unwrap();
-        assert_eq!(tiny.scaling().unwrap().scale()[1], f32::MAX);
+        assert_eq!(scale(&tiny), f32::MAX);
         let infinite = change(&|i, x| if i == 1 { f32::INFINITY } else { x });
-        let error = trainer.fit_targets(&infinite, &lists, None, &Silent).unwrap_err();
-        assert_eq!(error.to_string(), "features should be finite, but feature 2 is not");
+        for scaling in [FeatureScaling::Standard, FeatureScaling::Rank] {
+            let error = trainer.clone().scaling(scaling).fit_targets(&infinite, &lists, None, &Silent).unwrap_err();
+            assert_eq!(error.to_string(), "features should be finite, but feature 2 is not");
+        }
     }
 
     #[test]
@@ -663,9 +669,9 @@ mod tests {
         let validation = Validation::new(&data, measure);
         let folder = tempfile::tempdir().unwrap();
         let architectures = [Architecture::Linear, Architecture::Mlp { hidden: vec![70, 9] }];
-        for (architecture, standardise) in architectures.into_iter().flat_map(|a| [(a.clone(), false), (a, true)]) {
+        for (architecture, scaling) in architectures.into_iter().flat_map(|a| FeatureScaling::ALL.map(|s| (a.clone(), s))) {
             let trainer = Training::network(architecture).seed(0).batch(50).steps(25).seed(9);
-            let trainer = trainer.standardise(standardise);
+            let trainer = trainer.scaling(scaling);
             let bytes = |threads| {
                 let path = folder.path().join("ranker");
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::kinds::{MINIMISED, NETWORKS, RATED, SOLVED, STEPPED, SVM_RANK, TREES};
+use super::scale::FeatureScaling;
 use super::trees::{MOST_BINS, MOST_LEAVES, Monotone, TreeLoss};
 use super::{
     Minimiser, ModelForm, Ranker, RankerKind, Targets, TrainingLists, TrainingPairs, Unmatched, Validation,
@@ -59,15 +60,17 @@ options! {
     /// ```
     pub struct Training {
         /// The kind of ranker: linear, mlp, mlp:SIZE,SIZE,…, linear-raw, svm-rank or trees.
-        model: ModelForm = ModelForm::mlp(), usual("mlp"), value("KIND");
-        /// For linear and mlp: bring features to one scale first, for features of different scales; the paper's networks do
-        /// without.
         ///
-        /// Features get mean 0 and deviation 1 over all rows of the training data, and the ranker carries what that takes
-        /// ([`Scaling`](crate::network::Scaling)). Layer norm over features of different scales sees only the largest; this
-        /// makes them equal. It leaves the norm itself in place, which forgets the mean and the spread of a document's
-        /// features: of two features only their order is left. For a handful of features `linear-raw` sees more.
-        standardise: bool = false, alias("standardize"), only_for(NETWORKS);
+        /// `mlp` alone has the paper's layers, 512, 256 and 128, which suit tens of thousands of queries.
+        model: ModelForm = ModelForm::small_mlp(), usual("mlp:64,32"), value("KIND");
+        /// For linear and mlp: how features are brought to one scale first: standard (mean 0, deviation 1), rank (for heavy tails),
+        /// none, or paper (a layer norm over each document).
+        ///
+        /// The scale is that of the training data, and the ranker carries it ([`Scaling`](crate::network::Scaling)). `rank` takes the
+        /// rank of a value among the training documents' and spreads ranks as a normal distribution, so that outliers weigh no more than
+        /// other large values. `paper` takes features as they are and normalises those of each document, as the paper's networks do:
+        /// that forgets how high all features of a document are, which on real features is most of the signal.
+        scaling: FeatureScaling = FeatureScaling::Standard, value("HOW"), only_for(NETWORKS);
         /// What minimises the loss: lbfgs, adagrad, adam, sgd or like sgd:0.9.
         optimizer: Option<Minimiser> = None, usual("lbfgs for linear and linear-raw, else adagrad"), value("NAME"),
             only_for(MINIMISED);
@@ -129,7 +132,7 @@ options! {
 }
 
 impl Training {
-    /// The paper's linear ranker.
+    /// A linear ranker.
     pub fn linear() -> Self {
         Training::new().model(ModelForm::LINEAR)
     }
@@ -294,8 +297,8 @@ mod tests {
         let refused = |training: Training| training.check(LearnFrom::Grades).unwrap_err().to_string();
         let (raw, svm) = (ModelForm::LinearRaw, ModelForm::SvmRank);
         assert_eq!(
-            refused(Training::new().model(raw.clone()).standardise(true)),
-            "`standardise` is for linear or mlp, but `model` is linear-raw"
+            refused(Training::new().model(raw.clone()).scaling(FeatureScaling::Rank)),
+            "`scaling` is for linear or mlp, but `model` is linear-raw"
         );
         assert_eq!(refused(Training::new().cost(2.0)), "`cost` is for svm-rank, but `model` is mlp");
         let steps = "`steps` is for linear, mlp, linear-raw or trees, but `model` is svm-rank";

@@ -474,10 +474,14 @@ fn ranker(sample: &Arc<Sample>) -> Reader {
         [] => Network::new(Architecture::Linear, features, 1).unwrap(),
         _ => Network::new(Architecture::Mlp { hidden: hidden.to_vec() }, features, 1).unwrap(),
     };
-    let scaling = Scaling::new(vec![1.0; features], vec![0.5; features]).unwrap();
+    let scaling = || Scaling::linear(vec![1.0; features], vec![0.5; features]).unwrap();
+    let curve = Scaling::curve(2, [0.0, 1.0].repeat(features), [-1.0, 1.0].repeat(features)).unwrap();
+    let level = |architecture| Network::keeping_level(architecture, features, 1).unwrap();
     let models = [
         Model::Network(network(&[])),
-        Model::Network(network(&[3, 2]).scaled(scaling).unwrap()),
+        Model::Network(network(&[3, 2]).scaled(scaling()).unwrap()),
+        Model::Network(level(Architecture::Mlp { hidden: vec![3] }).scaled(scaling()).unwrap()),
+        Model::Network(level(Architecture::Linear).scaled(curve).unwrap()),
         Model::Weights { weights: vec![0.5; features], bias: 1.0 },
         Model::Trees(Forest::new(features, vec![tree(1), Tree::constant(0.5, 9), tree(6)]).unwrap()),
         Model::Trees(Forest::new(features, vec![]).unwrap()),
@@ -624,7 +628,7 @@ fn parse_all(text: &str) {
         assert_eq!(measure.to_string().parse::<Measure>().ok(), Some(measure));
     }
     if let Ok(architecture) = text.parse::<Architecture>() {
-        let _ = architecture.layers(10);
+        let _ = architecture.layers(10, text.len() % 2 == 0);
     }
     parse::<ModelForm>(text);
     parse::<truerank::ranker::Minimiser>(text);

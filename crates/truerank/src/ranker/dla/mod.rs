@@ -6,7 +6,7 @@ mod outcome;
 use rayon::prelude::*;
 
 use super::trainer::{Batches, Course, diverged};
-use super::{Model, Ranker, TrainingRecord, Validation};
+use super::{FeatureScaling, Model, Ranker, TrainingRecord, Validation};
 use crate::counts::CountsView;
 use crate::data::Dataset;
 use crate::network::{Architecture, Network, Optimizer, Workspace, clip_norm};
@@ -58,6 +58,8 @@ options! {
         per_user: bool = false;
         /// Form of the ranker: linear, mlp or mlp:SIZE,SIZE,….
         model: Architecture = Architecture::Linear;
+        /// How the ranker's features are brought to one scale first: standard, rank, none, or paper (a layer norm over each document).
+        scaling: FeatureScaling = FeatureScaling::Standard, value("HOW");
         /// Steps on batches.
         iterations: usize = 1000, at_least(1.0), value("N");
         /// Seed of initial weights and of batches.
@@ -97,7 +99,7 @@ impl Dla {
                 lists.skipped
             )));
         }
-        let mut network = Network::new(self.model.clone(), data.feature_count(), self.seed)?;
+        let mut network = self.scaling.network(&self.model, data, self.seed)?;
         let mut course = Course::new(validation, None, data)?;
         progress.begin("dual learning", self.iterations as u64);
         let logits = self.train(&mut network, data, &lists, &mut course, progress)?;

@@ -18,18 +18,20 @@ impl Ranker {
     /// weights, and `model/xgboost+json` for trees.
     ///
     /// `features` are the names of the features in the order of the data. `model/linear` knows no bias, so scores differ from
-    /// ours by a constant and rank alike. Trees are summed in single precision there. Networks cannot be written: layer norm
-    /// divides by the spread of a document's own features, which no fixed weights can do.
+    /// ours by a constant and rank alike. Trees are summed in single precision there. Of networks, only linear ones on standardised
+    /// features can be written: layers, ranks and layer norm over a document's own features are no fixed weights.
     pub fn to_elasticsearch(&self, name: &str, features: &[String]) -> Result<Value> {
         let definition = match &self.model {
-            Model::Weights { weights, .. } => linear(weights, features)?,
             Model::Trees(forest) => json!(xgboost(forest, features)?),
-            Model::Network(_) => {
-                return Err(Error::parameter(
-                    "model/linear weighs raw features, but this ranker normalises each document's features first; \
-                     train the model trees, linear-raw or svm-rank, or export it to ONNX",
-                ));
-            }
+            _ => match self.coefficients().filter(|_| self.weighs_raw_features()) {
+                Some((weights, _)) => linear(&weights, features)?,
+                None => {
+                    return Err(Error::parameter(
+                        "model/linear weighs raw features, but this ranker computes with them first; train the model \
+                         trees, linear, linear-raw or svm-rank, or export it to ONNX",
+                    ));
+                }
+            },
         };
         Ok(json!({ "model": { "name": name, "model": { "type": kind(self), "definition": definition } } }))
     }

@@ -1,6 +1,6 @@
 //! Rankers as ONNX: features of any number of documents enter the graph, their scores leave.
 //!
-//! Layer norm, `Gemm` and `Elu` for networks, `Sub` and `Mul` before them where features are scaled; `TreeEnsembleRegressor` for trees.
+//! Layer norm, `Gemm` and `Elu` for networks, before them `Sub` and `Mul`, or the pieces of curves, where features are scaled; `TreeEnsembleRegressor` for trees.
 //! Plain weights are multiplied, and leaves are summed, in double precision, as our own scores are. The metadata is that of the
 //! safetensors file.
 
@@ -9,7 +9,7 @@ use std::path::Path;
 use super::protobuf::Message;
 use super::{Export, trees};
 use crate::files::write_file;
-use crate::network::{Layer, NORM_EPSILON, Network, Scaling};
+use crate::network::{CurveScaling, Layer, LinearScaling, NORM_EPSILON, Network, Scaling};
 use crate::ranker::file::METADATA_KEY;
 use crate::ranker::{Forest, Leaf, Model, Ranker, Split, Tree};
 use crate::{Error, Result};
@@ -107,24 +107,56 @@ impl Graph {
 
     /// Features of one scale.
     fn scaling(&mut self, scaling: &Scaling, input: &str) -> String {
+        match scaling {
+            Scaling::Linear(scaling) => self.linear_scaling(scaling, input),
+            Scaling::Curve(scaling) => self.curve_scaling(scaling, input),
+        }
+    }
+
+    fn linear_scaling(&mut self, scaling: &LinearScaling, input: &str) -> String {
         let mean = self.floats("scaling.mean", &[scaling.mean().len()], scaling.mean());
         let scale = self.floats("scaling.scale", &[scaling.scale().len()], scaling.scale());
         let centred = self.node("Sub", &[input, &mean], "centred", Vec::new());
         self.node("Mul", &[&centred, &scale], "scaled", Vec::new())
     }
 
-    /// Layer norm and the linear map of one layer.
+    /// A line through points is the value at the first plus, piece by piece, how far `x` got in the piece times its slope.
+    fn curve_scaling(&mut self, scaling: &CurveScaling, input: &str) -> String {
+        let Pieces { first, start, width, slope } = Pieces::of(scaling);
+        let shape = [first.len(), scaling.points() - 1];
+        let start = self.floats("scaling.start", &shape, &start);
+        let width = self.floats("scaling.width", &shape, &width);
+        let slope = self.floats("scaling.slope", &shape, &slope);
+        let first = self.floats("scaling.first", &[first.len()], &first);
+        let last_axis = self.constant("pieces", Kind::Integer, &[1], 2_i64.to_le_bytes().to_vec());
+        let column = self.node("Unsqueeze", &[input, &last_axis], "by_piece", Vec::new());
+        let past = self.node("Sub", &[&column, &start], "past_start", Vec::new());
+        let above = self.node("Relu", &[&past], "above_start", Vec::new());
+        let within = self.node("Min", &[&above, &width], "within_piece", Vec::new());
+        let risen = self.node("Mul", &[&within, &slope], "risen", Vec::new());
+        let sum = self.node("ReduceSum", &[&risen, &last_axis], "summed", vec![integer_attribute("keepdims", 0)]);
+        self.node("Add", &[&sum, &first], "scaled", Vec::new())
+    }
+
+    /// Layer norm, where there is one, and the linear map of one layer.
     fn layer(&mut self, index: usize, layer: &Layer, parameters: &[f32], input: &str) -> String {
         let name = |part: &str| format!("layers.{index}.{part}");
-        let gain = self.floats(&name("norm.weight"), &[layer.inputs], &parameters[layer.gain()]);
-        let shift = self.floats(&name("norm.bias"), &[layer.inputs], &parameters[layer.shift()]);
+        let input = match layer.normalises {
+            true => self.layer_norm(&name, layer, parameters, input),
+            false => input.to_string(),
+        };
         let shape = [layer.outputs, layer.inputs];
         let weight = self.floats(&name("linear.weight"), &shape, &parameters[layer.weight()]);
         let bias = self.floats(&name("linear.bias"), &[layer.outputs], &parameters[layer.bias()]);
-        let norm = vec![float_attribute("epsilon", NORM_EPSILON)];
-        let normalised = self.node("LayerNormalization", &[input, &gain, &shift], &name("norm"), norm);
         let transposed = vec![integer_attribute("transB", 1)];
-        self.node("Gemm", &[&normalised, &weight, &bias], &name("linear"), transposed)
+        self.node("Gemm", &[&input, &weight, &bias], &name("linear"), transposed)
+    }
+
+    fn layer_norm(&mut self, name: &dyn Fn(&str) -> String, layer: &Layer, parameters: &[f32], input: &str) -> String {
+        let gain = self.floats(&name("norm.weight"), &[layer.inputs], &parameters[layer.gain()]);
+        let shift = self.floats(&name("norm.bias"), &[layer.inputs], &parameters[layer.shift()]);
+        let epsilon = vec![float_attribute("epsilon", NORM_EPSILON)];
+        self.node("LayerNormalization", &[input, &gain, &shift], &name("norm"), epsilon)
     }
 
     /// Makes the only column of `input` the scores.
@@ -142,6 +174,33 @@ impl Graph {
             .each(self.constants, |graph, constant| graph.message(5, constant))
             .message(11, float_value(INPUT, [documents, width]))
             .message(12, float_value(OUTPUT, [Message::default().text(2, "documents")]))
+    }
+}
+
+/// Curves as pieces between their points, feature by feature.
+struct Pieces {
+    /// The value at the first point of each feature.
+    first: Vec<f32>,
+    start: Vec<f32>,
+    width: Vec<f32>,
+    slope: Vec<f32>,
+}
+
+impl Pieces {
+    fn of(scaling: &CurveScaling) -> Self {
+        let (mut pieces, points) = (Pieces { first: vec![], start: vec![], width: vec![], slope: vec![] }, scaling.points());
+        for (values, scaled) in scaling.values().chunks_exact(points).zip(scaling.scaled().chunks_exact(points)) {
+            pieces.first.push(scaled[0]);
+            for (values, scaled) in values.windows(2).zip(scaled.windows(2)) {
+                let width = values[1] - values[0];
+                // A piece without width is past the last value. Slopes stay finite: infinity times 0 is no number.
+                let slope = if width > 0.0 { ((scaled[1] - scaled[0]) / width).clamp(f32::MIN, f32::MAX) } else { 0.0 };
+                pieces.start.push(values[0]);
+                pieces.width.push(width);
+                pieces.slope.push(slope);
+            }
+        }
+        pieces
     }
 }
 
@@ -338,8 +397,8 @@ mod tests {
             ["layers.1.linear.weight", "Elu", "listwise softmax"].iter().all(|part| holds(&bytes, part.as_bytes()))
         );
         assert!(!holds(&bytes, b"scaling.mean"));
-        let scaling = Scaling::new(vec![1.0; 3], vec![2.0; 3]).unwrap();
-        let bytes = to_onnx(network.scaled(scaling).unwrap(), record);
+        let scaling = Scaling::linear(vec![1.0; 3], vec![2.0; 3]).unwrap();
+        let bytes = to_onnx(network.clone().scaled(scaling).unwrap(), record.clone());
         assert!(["scaling.mean", "scaling.scale", "Sub", "Mul"].iter().all(|part| holds(&bytes, part.as_bytes())));
     }
 }
