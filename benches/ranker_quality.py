@@ -8,7 +8,7 @@ Prints the table of docs/trees.md. The queries of each set are divided at random
 test), once for each number of `--splits`; of `small`, each number is the seed of another data set. Everyone learns from the same queries, is stopped by nDCG@5 of
 the same validation queries, and is judged on the same test queries. The defaults were chosen on splits 1 to 5: report on others.
 
-Uses the interpreter it is called with if that has lightgbm, numpy, scikit-learn and xgboost; otherwise it makes a virtual environment `.venv-quality`. The real sets are looked for where `--data` says; one
+Uses the interpreter it is called with if that has lightgbm, numpy, pandas, pyarrow, scikit-learn and xgboost; otherwise it makes a virtual environment `.venv-quality`. The real sets are looked for where `--data` says; one
 that is not there is skipped, and the output says so.
 """
 
@@ -25,7 +25,7 @@ from pathlib import Path
 from environments import environment
 
 ROOT = Path(__file__).resolve().parent.parent
-MODULES = ["lightgbm", "numpy", "sklearn", "xgboost"]
+MODULES = ["lightgbm", "numpy", "pandas", "pyarrow", "sklearn", "xgboost"]
 SETS = {
     "ohsumed": ("OHSUMED", ["train.txt.gz", "vali.txt.gz", "test.txt.gz"], 2),
     "clueweb09-webis": ("ClueWeb09", [f"S{number}.txt.gz" for number in range(1, 6)], 4),
@@ -136,7 +136,6 @@ class Bench:
         width = parts[0].features.shape[1]
         shape = ["--max-grade", max_grade, "--feature-count", width]
         record = json.loads(self.truerank("train", data, "--model", *model.split(), *shape, "--json", "-o", ranker))
-        exported = self.folder / "scores.onnx"
         scores = []
         for part, name in zip(parts[1:], ["vali", "test"]):
             self.truerank("score", data / f"{name}.txt", "--ranker", ranker, *shape, "-o", run)

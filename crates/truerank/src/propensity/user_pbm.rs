@@ -100,7 +100,7 @@ impl UserPbm {
         let unfinished = (!fit.converged).then(|| {
             format!("the likelihood still rose after {} epochs: give it more, or a wider tolerance", self.iterations)
         });
-        let notes = matched.note().into_iter().chain(unfinished).collect();
+        let notes = matched.note().into_iter().chain(data.fill_note()).chain(unfinished).collect();
         self.finish(counts, model.examination(), fit, notes)
     }
 
