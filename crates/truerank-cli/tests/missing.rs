@@ -66,7 +66,10 @@ fn other_rankers_say_what_is_missing_and_the_way_out() {
     for model in ["linear", "mlp:4", "linear-raw", "svm-rank"] {
         let line = sandbox.fail(&format!("train text --model {model} -o ranker.st"));
         let expected = "has no feature ";
-        assert!(line.contains(expected) && line.contains("needs every feature; fill in what is missing, or use trees"), "{line}");
+        assert!(
+            line.contains(expected) && line.contains("needs every feature; fill in what is missing, or use trees"),
+            "{line}"
+        );
         sandbox.run(&format!("train data --model {model} -o {}.st", &model[..3]));
     }
     for ranker in ["lin", "mlp", "svm"] {

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use truerank::data::{ReadOptions, read_dataset};
 use truerank::progress::Silent;
-use truerank::ranker::{LearnFrom, ModelForm, TreeLoss, Training};
+use truerank::ranker::{LearnFrom, ModelForm, Training, TreeLoss};
 
 fn main() -> truerank::Result<()> {
     let path = std::env::args().nth(1).expect("a data set");

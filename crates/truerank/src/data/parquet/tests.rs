@@ -6,7 +6,8 @@ use std::sync::Arc;
 use arrow_array::builder::{Float64Builder, LargeListBuilder, ListBuilder};
 use arrow_array::types::{Float32Type, Int16Type};
 use arrow_array::{
-    ArrayRef, DictionaryArray, FixedSizeListArray, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray,
+    ArrayRef, DictionaryArray, FixedSizeListArray, Float32Array, Float64Array, Int32Array, Int64Array, RecordBatch,
+    StringArray,
 };
 use parquet::arrow::ArrowWriter;
 use proptest::prelude::*;

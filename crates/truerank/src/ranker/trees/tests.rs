@@ -173,14 +173,16 @@ fn threads_do_not_change_a_forest() {
     features.iter_mut().step_by(9).for_each(|value| *value = f32::NAN);
     let (data, mut lists) = data(features, 20, |row| row[3].max(0.1) * row[11].max(0.1));
     lists.reliability = uniform(data.len(), 8);
-    let validation = Validation::new(&data, |scores| f64::from(scores[0]));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trees.safetensors");
     for (loss, share) in TreeLoss::ALL.into_iter().flat_map(|loss| [(loss, 1.0), (loss, 0.6)]) {
         let training = training().loss(loss).steps(3).check_every(1).feature_share(share).query_share(share);
-        let mut bytes = |threads: usize| {
+        let bytes = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let ranker = pool.install(|| training.fit_targets(&data, &lists, Some(&validation), &Silent).unwrap());
+            let ranker = pool.install(|| {
+                let validation = Validation::new(&data, |scores| f64::from(scores[0]));
+                training.fit_targets(&data, &lists, Some(&validation), &Silent).unwrap()
+            });
             ranker.save(&path).unwrap();
             std::fs::read(&path).unwrap()
         };
