@@ -30,6 +30,7 @@ What weighs a pair of a clicked and an unclicked document, --pair-weights:
   prs           examination of the unclicked over that of the clicked, as published
   prs-by-score  that of the lower-scored over that of the higher-scored, as in the
                 program behind the paper's table; close to naive clicks
+  prs-by-user   as prs, with the examination of each page's own user
 Where relevant documents are often passed over, prs learns to put last what was
 shown first; docs/results.md tells why.
 

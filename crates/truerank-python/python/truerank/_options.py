@@ -82,6 +82,7 @@ class CountOptions(TypedDict, total=False):
     """Counting a log."""
 
     patterns: bool | None
+    transitions: bool | None
 
 
 class MemoryOptions(TypedDict, total=False):

@@ -50,7 +50,11 @@ impl Counts {
         let (cells, sessions) = held_out.counted();
         let rest = (less_cells(&self.cells, &cells), less_sessions(&self.sessions, &sessions));
         let transitions = self.transitions.as_ref().map(|_| Transitions::of_pages(&held_out));
-        let other = self.transitions.as_ref().zip(transitions.as_ref()).map(|(all, some)| all.less(some));
+        let other = self.transitions.as_ref().zip(transitions.as_ref()).map(|(all, some)| {
+            let finding = "the result pages of these counts are not among their click transitions; count the log again";
+            all.less(some).ok_or_else(|| Error::parameter(finding))
+        });
+        let other = other.transpose()?;
         Ok((of_pages(train, rest, other), of_pages(held_out, (cells, sessions), transitions)))
     }
 

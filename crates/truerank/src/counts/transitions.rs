@@ -107,8 +107,8 @@ impl Transitions {
         all
     }
 
-    /// These without some that are among them. Lists of which nothing is left are gone.
-    pub(crate) fn less(&self, some: &Transitions) -> Transitions {
+    /// These without some, or nothing if those are not among them. Lists of which nothing is left are gone.
+    pub(crate) fn less(&self, some: &Transitions) -> Option<Transitions> {
         let (mut left, mut taken) = (Transitions::default(), some.by_list().peekable());
         for (list, rows) in self.by_list() {
             let same = taken.next_if(|(other, _)| (other.query, some.of(other)) == (list.query, self.of(list)));
@@ -118,14 +118,15 @@ impl Transitions {
             left.rows.extend(rows.iter().filter_map(|row| {
                 let key = |row: &Transition| (row.user, row.from, row.to);
                 let less = same.next_if(|other| key(other) == key(row)).map_or(0, |other| other.sessions);
-                let sessions = row.sessions - less;
+                let sessions = row.sessions.saturating_sub(less);
                 (sessions > 0).then_some(Transition { list: number, sessions, ..*row })
             }));
             if left.rows.len() > before {
                 left.push_list(list.query, self.of(list).iter().copied());
             }
         }
-        left
+        let sum = |all: &Transitions| all.rows.iter().map(|row| row.sessions).sum::<u64>();
+        (sum(&left).checked_add(sum(some)) == Some(sum(self))).then_some(left)
     }
 
     /// Those of the queries for which `keep` is true, with new numbers of ids.
@@ -393,8 +394,9 @@ mod tests {
         }
         let all = Transitions::of_pages(&whole);
         let [some, rest] = parts.map(|part| Transitions::of_pages(&part));
-        assert_eq!(all.less(&some), rest);
-        assert_eq!(all.less(&all), Transitions::default());
+        assert_eq!(all.less(&some).unwrap(), rest);
+        assert_eq!(all.less(&all).unwrap(), Transitions::default());
+        assert!(some.less(&all).is_none() && Transitions::default().less(&some).is_none());
         let mut sum = Transitions::default();
         for query in 0..2 {
             let of_query = [some.of_queries(query, query), rest.of_queries(query, query)];

@@ -387,10 +387,16 @@ mod tests {
         counts.patterns.as_mut().unwrap().patterns[1].user = 1;
         let mut theta = examined(&[1.0, 0.5]);
         (theta.users, theta.by_user) = (Ids::numbered(2), vec![1.0, 0.8, 1.0, 0.1]);
-        let weights = |ratio| pair_weights(&counts, &theta, ratio).unwrap().by_query.remove(0).weights;
-        assert_close(&weights(PairRatio::ByUser), &[0.0, 0.0, (3.0 / 0.8 + 1.0 / 0.1) / 4.0, 0.0]);
-        // Users make no difference to the others, to the last bit.
-        assert_eq!(weights(PairRatio::Clicked), pairs_of(&[(page, 4)], &[1.0, 0.5], PairRatio::Clicked).weights);
+        let weights = |counts: &Counts, ratio| pair_weights(counts, &theta, ratio).unwrap().by_query.remove(0);
+        let by_user = weights(&counts, PairRatio::ByUser).weights;
+        assert_close(&by_user, &[0.0, 0.0, (3.0 / 0.8 + 1.0 / 0.1) / 4.0, 0.0]);
+        // Whose pages they are makes no difference to the others, to the last bit.
+        let mut merged = counts.clone();
+        merged.patterns.as_mut().unwrap().patterns.truncate(1);
+        merged.patterns.as_mut().unwrap().patterns[0].sessions = 4;
+        for ratio in [PairRatio::Clicked, PairRatio::ByScore] {
+            assert_eq!(weights(&counts, ratio), weights(&merged, ratio));
+        }
     }
 
     #[test]

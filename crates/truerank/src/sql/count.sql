@@ -181,7 +181,7 @@ GROUP BY query, list, listed;
 SELECT
     query,
     session,
-    LAG(position, 1, 0) OVER (PARTITION BY query, session ORDER BY position) AS from_position,
+    COALESCE(LAG(position) OVER (PARTITION BY query, session ORDER BY position), 0) AS from_position,
     position AS to_position
 FROM truerank_shown
 WHERE click = 1
