@@ -44,8 +44,8 @@ fn main() -> truerank::Result<()> {
 }
 
 /// The forms that `fit` tries.
-fn forms() -> [ModelForm; 3] {
-    [ModelForm::LinearRaw, ModelForm::small_mlp(), ModelForm::Trees]
+fn forms() -> [ModelForm; 4] {
+    [ModelForm::LinearRaw, ModelForm::LINEAR, ModelForm::small_mlp(), ModelForm::Trees]
 }
 
 /// What `fit` chooses, then each form.
