@@ -159,6 +159,7 @@ class DlaOptions(TypedDict, total=False):
 
     per_user: bool | None
     model: str | None
+    scaling: Literal["standard", "rank", "none", "paper"] | None
     iterations: int | None
     seed: int | None
 
@@ -179,7 +180,7 @@ class TrainingOptions(TypedDict, total=False):
     """Training a ranker."""
 
     model: str | None
-    standardise: bool | None
+    scaling: Literal["standard", "rank", "none", "paper"] | None
     optimizer: str | None
     steps: int | None
     batch: int | None
@@ -257,7 +258,7 @@ class FitOptions(TypedDict, total=False):
     relevance: str | None
     model: str | None
     steps: int | None
-    standardise: bool | None
+    scaling: Literal["standard", "rank", "none", "paper"] | None
     seed: int | None
     estimator: Literal["naive", "ips-pbm", "straightforward", "user-aware", "user-aware-smoothed", "all"] | None
     beta: str | float | None
@@ -277,7 +278,7 @@ class ExperimentOptions(TypedDict, total=False):
     sizes: Sequence[int] | int | None
     seeds: int | None
     model: Sequence[str] | str | None
-    standardise: bool | None
+    scaling: Literal["standard", "rank", "none", "paper"] | None
     steps: int | None
     patience: int | None
     columns: Sequence[str] | str | None
