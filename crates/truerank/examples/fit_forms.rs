@@ -30,7 +30,10 @@ fn main() -> truerank::Result<()> {
     let data = load(what)?;
     let max_grade = data.grades().and_then(|grades| grades.iter().copied().max()).unwrap_or(4);
     let names: Vec<String> = forms().iter().map(ToString::to_string).collect();
-    println!("| split | production | fit | chosen | verdict | {} | below the best | seconds: fit, forms |", names.join(" | "));
+    println!(
+        "| split | production | fit | chosen | verdict | {} | below the best | seconds: fit, forms |",
+        names.join(" | ")
+    );
     println!("|---|---|---|---|---|{}---|---|", "---|".repeat(names.len()));
     let mut sums = vec![0.0; names.len() + 1];
     for split in first..first + splits {

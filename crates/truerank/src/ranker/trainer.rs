@@ -100,7 +100,8 @@ impl Training {
         let scaled = |data: &Dataset| data.with_rows(|row, out| scaling.apply(row, out));
         let (data, held_out) = (scaled(data), validation.map(|validation| scaled(validation.data)));
         let validation = validation.zip(held_out.as_ref());
-        let validation = validation.map(|(validation, data)| Validation::new(data, |scores| (validation.measure)(scores)));
+        let validation =
+            validation.map(|(validation, data)| Validation::new(data, |scores| (validation.measure)(scores)));
         let ranker = self.train_network(network, &data, targets, validation.as_ref(), progress)?;
         match ranker.model {
             Model::Network(network) => Ok(Ranker { model: Model::Network(network.scaled(scaling)?), ..ranker }),
@@ -196,8 +197,7 @@ impl Training {
     ) -> Result<()> {
         let scaling = network.scaling().cloned();
         let layer = network.layers()[0];
-        let objective =
-            lbfgs::LinearObjective::new(data, targets, active, self.l2, scaling.as_ref(), layer.normalises);
+        let objective = lbfgs::LinearObjective::new(data, targets, active, self.l2, scaling.as_ref(), layer.normalises);
         // Layer norm's gain and shift add nothing to a linear map, and the bias nothing to a ranking.
         network.parameters_mut()[layer.shift()].fill(0.0);
         network.parameters_mut()[layer.bias()].fill(0.0);
@@ -693,7 +693,9 @@ mod tests {
         let validation = Validation::new(&data, measure);
         let folder = tempfile::tempdir().unwrap();
         let architectures = [Architecture::Linear, Architecture::Mlp { hidden: vec![70, 9] }];
-        for (architecture, scaling) in architectures.into_iter().flat_map(|a| FeatureScaling::ALL.map(|s| (a.clone(), s))) {
+        for (architecture, scaling) in
+            architectures.into_iter().flat_map(|a| FeatureScaling::ALL.map(|s| (a.clone(), s)))
+        {
             let trainer = Training::network(architecture).seed(0).batch(50).steps(25).seed(9);
             let trainer = trainer.scaling(scaling);
             let bytes = |threads| {
