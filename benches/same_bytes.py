@@ -98,7 +98,7 @@ relevance counts --propensities users.json --estimator user-aware --prior none -
 
 train data --relevance default.parquet --model linear -o linear.safetensors
 train data --relevance default.parquet --model mlp --steps 10 --json -o mlp.safetensors
-train data --relevance default.parquet --model mlp:16,8 --steps 20 --scaling rank --patience 2 --check-every 5 --validation ERR@3 -o scaled.safetensors
+train data --relevance default.parquet --model mlp:16,8 --steps 20 --scaling standard --patience 2 --check-every 5 --validation ERR@3 -o scaled.safetensors
 train data --relevance weights/naive.parquet --model linear-raw --l2 0.01 -o raw.safetensors
 train data --model mlp:8 --optimizer adam --learning-rate 0.1 --batch 16 --clip 1 --steps 15 --seed 2 -o grades.safetensors
 train data --model linear --optimizer sgd --steps 15 -o sgd.safetensors

@@ -212,7 +212,7 @@ def train(name, y=None, **options):
 def train_on_weights():
     kept.linear = train("linear", kept.weights, model="linear")
     kept.mlp = train("mlp", kept.weights, steps=10)
-    scaled = {"model": "mlp:16,8", "steps": 20, "scaling": "rank", "patience": 2, "check_every": 5, "validation_measure": "ERR@3"}
+    scaled = {"model": "mlp:16,8", "steps": 20, "scaling": "standard", "patience": 2, "check_every": 5, "validation_measure": "ERR@3"}
     train("scaled", kept.weights, **scaled)
     kept.raw = train("raw", kept.weights, model="linear-raw", l2=0.01)
 

@@ -73,7 +73,7 @@ def test_scores(data, model, request, tmp_path):
 def test_metadata(mlp, data):
     tensors, about = load(mlp)
     assert (about["type"], about["version"], about["model"]) == ("truerank/ranker", 4, "mlp:32,16")
-    assert about["input"] == {"scaling": "linear", "normalised": False}
+    assert about["input"] == {"scaling": {"curve": {"points": 33}}, "normalised": False}
     shapes = [tensors[f"layers.{number}.linear.weight"].shape for number in range(3)]
     assert shapes == [(32, about["features"]), (16, 32), (1, 16)]
 

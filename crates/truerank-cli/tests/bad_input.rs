@@ -378,7 +378,7 @@ fn wrong_values() {
                 &["--steps is for linear, mlp, linear-raw or trees, but --model is svm-rank"],
             ),
             (
-                "train data --model linear-raw --scaling rank -o OUT.st",
+                "train data --model linear-raw --scaling paper -o OUT.st",
                 &["--scaling is for linear or mlp, but --model is linear-raw"],
             ),
             ("train data --model mlp:8,1 -o OUT.st", &["mlp:8,1 has one of 1", "all scores would be equal"]),

@@ -15,7 +15,7 @@ const STEPS: [&str; 12] = [
     "relevance counts --propensities clicks.propensities.json --estimator all -o weights",
     "train data --relevance weights/user-aware.parquet --model linear --steps 15 -o linear.safetensors",
     "train data --relevance weights/user-aware.parquet --model mlp:16,8 --steps 12 -o mlp.safetensors",
-    "train data --relevance weights/user-aware.parquet --model mlp:16,8 --steps 12 --scaling rank -o scaled.safetensors",
+    "train data --relevance weights/user-aware.parquet --model mlp:16,8 --steps 12 --scaling standard -o scaled.safetensors",
     "score data/test.txt --ranker mlp.safetensors -o run.trec",
     "explain mlp.safetensors --data data/test.txt -o page.html",
 ];

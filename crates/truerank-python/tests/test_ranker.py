@@ -44,9 +44,9 @@ def arrays(data):
         ("--model mlp:8 --steps 20", {"model": "mlp:8", "steps": 20}),
         (
             "--model mlp:8,4 --steps 30 --optimizer adam --batch 16 --learning-rate 0.02 --clip 2 --l2 0.001"
-            " --check-every 5 --patience 2 --validation ARP --scaling rank --seed 7",
+            " --check-every 5 --patience 2 --validation ARP --scaling standard --seed 7",
             dict(model="mlp:8,4", steps=30, optimizer="adam", batch=16, learning_rate=0.02, clip=2, l2=0.001)
-            | dict(check_every=5, patience=2, validation_measure="ARP", scaling="rank", seed=7),
+            | dict(check_every=5, patience=2, validation_measure="ARP", scaling="standard", seed=7),
         ),
         ("--model linear-raw --steps 9", {"model": "linear-raw", "steps": 9}),
     ],
@@ -183,7 +183,7 @@ def test_what_is_not_in_the_data_is_counted(data, relevance):
         ({"steps": 0}, "steps"),
         ({"cost": 2}, "cost is for svm-rank, but model is mlp"),
         ({"model": "svm-rank", "steps": 3}, "steps is for linear, mlp, linear-raw or trees, but model is svm-rank"),
-        ({"model": "linear-raw", "scaling": "rank"}, "scaling is for linear or mlp, but model is linear-raw"),
+        ({"model": "linear-raw", "scaling": "paper"}, "scaling is for linear or mlp, but model is linear-raw"),
         ({"validation_measure": "accuracy"}, "'accuracy' is not a measure"),
     ],
 )
@@ -284,8 +284,8 @@ def test_trees_leave_as_models(cli, tmp_path):
 
 
 def test_coefficients_are_the_scores(data):
-    for model in ["linear", "linear-raw", "svm-rank"]:
-        ranker = truerank.Ranker(model).fit(data)
+    for options in [dict(model="linear", scaling="standard"), dict(model="linear-raw"), dict(model="svm-rank")]:
+        ranker = truerank.Ranker(**options).fit(data)
         by_hand = data.test.features.astype(float) @ ranker.coef_ + ranker.intercept_
         np.testing.assert_allclose(by_hand, ranker.predict(data.test), atol=1e-4)
     X = data.test.features.astype(float)

@@ -30,7 +30,10 @@ fn main() -> truerank::Result<()> {
     let data = load(what)?;
     let max_grade = data.grades().and_then(|grades| grades.iter().copied().max()).unwrap_or(4);
     let names: Vec<String> = forms().iter().map(ToString::to_string).collect();
-    println!("| split | production | fit | chosen | verdict | {} | below the best | seconds: fit, forms |", names.join(" | "));
+    println!(
+        "| split | production | fit | chosen | verdict | {} | below the best | seconds: fit, forms |",
+        names.join(" | ")
+    );
     println!("|---|---|---|---|---|{}---|---|", "---|".repeat(names.len()));
     let mut sums = vec![0.0; names.len() + 1];
     for split in first..first + splits {
@@ -44,8 +47,8 @@ fn main() -> truerank::Result<()> {
 }
 
 /// The forms that `fit` tries.
-fn forms() -> [ModelForm; 3] {
-    [ModelForm::LinearRaw, ModelForm::small_mlp(), ModelForm::Trees]
+fn forms() -> [ModelForm; 4] {
+    [ModelForm::LinearRaw, ModelForm::LINEAR, ModelForm::small_mlp(), ModelForm::Trees]
 }
 
 /// What `fit` chooses, then each form.

@@ -4,7 +4,7 @@ use truerank::data::{Generator, Preset, Splits};
 use truerank::evaluate::{Evaluator, Measure};
 use truerank::experiment::{Method, Source, World, WorldOptions};
 use truerank::progress::Silent;
-use truerank::ranker::{Training, TrainingLists, production_ranker};
+use truerank::ranker::{FeatureScaling, Training, TrainingLists, production_ranker};
 use truerank::relevance::{Estimator, estimate};
 use truerank::simulate::{ShownLists, Simulation};
 
@@ -25,7 +25,14 @@ fn a_run_is_its_stages_in_order() {
     let data = data();
     let outcome = {
         let world = world(&data, 20_000, true);
-        world.run(Method::USER_AWARE, world.propensities(), &Training::linear().seed(1), &Silent).unwrap()
+        world
+            .run(
+                Method::USER_AWARE,
+                world.propensities(),
+                &Training::linear().scaling(FeatureScaling::Paper).seed(1),
+                &Silent,
+            )
+            .unwrap()
     };
     let production = production_ranker(&data.train, 0.01, 1, &Silent).unwrap();
     let lists = [ShownLists::top(&data.train, &production.score(&data.train).unwrap(), 10).unwrap()];
@@ -47,7 +54,11 @@ fn a_run_is_its_stages_in_order() {
     let evaluator = Evaluator::new(vec![NDCG5]);
     let value = |scores: &[f32]| evaluator.evaluate(&data.validation, scores).unwrap().mean(NDCG5).unwrap();
     let validation = truerank::ranker::Validation::new(&data.validation, value);
-    let ranker = Training::linear().seed(1).fit_targets(&data.train, &lists, Some(&validation), &Silent).unwrap();
+    let ranker = Training::linear()
+        .scaling(FeatureScaling::Paper)
+        .seed(1)
+        .fit_targets(&data.train, &lists, Some(&validation), &Silent)
+        .unwrap();
     let expected = evaluator.evaluate(&data.test, &ranker.score(&data.test).unwrap()).unwrap();
     assert_eq!(outcome.per_query(NDCG5), expected.per_query(NDCG5).unwrap());
 }
@@ -58,7 +69,7 @@ fn cells_and_sessions_teach_the_same() {
     let data = data();
     let mean = |patterns: bool| {
         let world = world(&data, 400_000, patterns);
-        let trainer = Training::linear().seed(1);
+        let trainer = Training::linear().scaling(FeatureScaling::Paper).seed(1);
         let outcome = world.run(Method::USER_AWARE, world.propensities(), &trainer, &Silent).unwrap();
         (outcome.mean(NDCG5), outcome.accuracy.unwrap().mse)
     };

@@ -38,8 +38,9 @@ The parameters with the best validation value are kept; validation uses the
 grades of the vali part.
 
 What linear and mlp see of the features, --scaling:
+  rank      the ranks of values among the training documents, spread as a normal
+            distribution: heavy tails do no harm
   standard  each with mean 0 and deviation 1 over the training documents
-  rank      the ranks of values among the training documents: for heavy tails
   none      features as they are
   paper     the features of each document, normalised over the document, as in the
             paper; that forgets how high they all are

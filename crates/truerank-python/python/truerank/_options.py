@@ -160,6 +160,7 @@ class DlaOptions(TypedDict, total=False):
 
     per_user: bool | None
     model: str | None
+    scaling: Literal["standard", "rank", "none", "paper"] | None
     iterations: int | None
     seed: int | None
 
@@ -180,7 +181,7 @@ class TrainingOptions(TypedDict, total=False):
     """Training a ranker."""
 
     model: str | None
-    standardise: bool | None
+    scaling: Literal["standard", "rank", "none", "paper"] | None
     optimizer: str | None
     steps: int | None
     batch: int | None
@@ -258,7 +259,7 @@ class FitOptions(TypedDict, total=False):
     relevance: str | None
     model: str | None
     steps: int | None
-    standardise: bool | None
+    scaling: Literal["standard", "rank", "none", "paper"] | None
     seed: int | None
     estimator: Literal["naive", "ips-pbm", "straightforward", "user-aware", "user-aware-smoothed", "all"] | None
     beta: str | float | None
@@ -278,7 +279,7 @@ class ExperimentOptions(TypedDict, total=False):
     sizes: Sequence[int] | int | None
     seeds: int | None
     model: Sequence[str] | str | None
-    standardise: bool | None
+    scaling: Literal["standard", "rank", "none", "paper"] | None
     steps: int | None
     patience: int | None
     columns: Sequence[str] | str | None

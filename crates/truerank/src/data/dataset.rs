@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use arrow_buffer::ScalarBuffer;
+use rayon::prelude::*;
 
 use super::missing::{first_missing, known_means};
 use crate::ids::Ids;
@@ -138,6 +139,15 @@ impl Dataset {
             wide[..narrow.len()].copy_from_slice(narrow);
         }
         Dataset { features: features.into(), feature_count: count, ..self }
+    }
+
+    /// The same documents with other features: `change` fills a row from what it was.
+    pub(crate) fn with_rows(&self, change: impl Fn(&[f32], &mut [f32]) + Sync) -> Self {
+        let width = self.feature_count.max(1);
+        let mut features = vec![0.0; self.features.len()];
+        let rows = features.par_chunks_exact_mut(width).zip(self.features.par_chunks_exact(width));
+        rows.with_min_len(256).for_each(|(out, row)| change(row, out));
+        Dataset { features: features.into(), ..self.clone() }
     }
 
     /// The queries numbered `queries`, in that order.

@@ -29,7 +29,7 @@ options! {
         seeds: Option<u64> = None, usual("3"), at_least(1.0), value("N");
         /// Kind of ranker: linear, mlp, mlp:SIZE,SIZE,…, linear-raw or trees; several times for several.
         model: Vec<ModelForm> = Vec::new(), usual("mlp, and for rq2 and rq4 also linear"), has_commas();
-        /// linear and mlp: how features are brought to one scale first: standard, rank, none, or paper (a layer norm over each document).
+        /// linear and mlp: how features are brought to one scale first: paper (a layer norm over each document), rank, standard or none.
         scaling: Option<FeatureScaling> = None, usual("paper"), value("HOW");
         /// Training steps at most, for each MLP.
         steps: Option<usize> = None, usual("1000, on fewer than 10,000 training queries 300"), at_least(1.0);

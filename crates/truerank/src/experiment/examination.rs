@@ -55,7 +55,8 @@ impl World<'_> {
             Source::Cpbm => Cpbm::new().resamples(0).seed(seed).estimate(&self.shuffled()?, progress),
             Source::UserPbm => UserPbm::new().per_user(true).seed(seed).estimate(&self.counts, train, progress),
             Source::Dla => {
-                let dla = Dla::new().model(Architecture::Linear).scaling(FeatureScaling::Paper).per_user(true).seed(seed);
+                let dla =
+                    Dla::new().model(Architecture::Linear).scaling(FeatureScaling::Paper).per_user(true).seed(seed);
                 Ok(dla.fit(train, &self.counts, None, progress)?.1)
             }
         }

@@ -84,7 +84,7 @@ impl Settings {
     /// queries say. They choose in any case: of all iterations, the weights of the best one are kept.
     fn trainer(&self, architecture: &Architecture, seed: u64, queries: usize) -> Training {
         let trainer = Training::network(architecture.clone()).seed(seed);
-        let trainer = trainer.scaling(self.training.scaling);
+        let trainer = trainer.scaling(self.training.scaling).batch(BATCH);
         match architecture {
             Architecture::Linear => trainer,
             Architecture::Mlp { .. } => trainer.steps(self.steps(queries)).patience(self.training.patience),
@@ -260,6 +260,9 @@ fn mlp_cost(mlp: &Architecture, settings: &Settings, (queries, features, validat
     let rows = BATCH_ROWS * 6.0 + validated as f64 / STEPS_PER_CHECK * 2.0;
     (settings.steps(queries) as f64 * rows * weights as f64 / MLP_SPEED).ceil() as u64
 }
+
+/// Queries of a batch, as in the paper.
+const BATCH: usize = 256;
 
 /// Documents of a batch: 256 lists of 10.
 const BATCH_ROWS: f64 = 2560.0;

@@ -65,14 +65,14 @@ options! {
         /// What gives relevance while examination is estimated: linear, mlp, mlp:SIZE,… or table.
         relevance: Option<RelevanceForm> = None, usual("linear with features, else table"), value("FORM"),
             heading("Examination");
-        /// The kind of ranker: linear-raw, linear, mlp, mlp:SIZE,SIZE,… or trees; auto chooses between linear-raw, mlp and trees on
-        /// held-out training queries.
+        /// The kind of ranker: linear-raw, linear, mlp, mlp:SIZE,SIZE,… or trees; auto chooses between linear-raw, linear, mlp:32 and trees
+        /// on held-out training queries.
         model: ModelChoice = ModelChoice::Auto, value("KIND"), heading("Ranker");
         /// Training steps at most; how many are best is found out.
         steps: Option<usize> = None, usual("1000, or 200 for linear-raw, 500 for trees"), heading("Ranker");
-        /// How a network's features are brought to one scale first: standard, rank (for heavy tails), none, or paper (a layer norm over
-        /// each document).
-        scaling: FeatureScaling = FeatureScaling::Standard, value("HOW"), heading("Ranker");
+        /// How a network's features are brought to one scale first: rank (ranks among all documents), standard (mean 0, deviation 1),
+        /// none, or paper (a layer norm over each document).
+        scaling: FeatureScaling = FeatureScaling::Rank, value("HOW"), heading("Ranker");
         /// Seed of everything that has chance in it.
         seed: u64 = 1;
     }

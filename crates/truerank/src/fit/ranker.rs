@@ -15,7 +15,7 @@ const PATIENCE_OF_TREES: usize = 8;
 
 /// The kinds that are tried where none is asked for, simple ones first.
 pub(super) fn usual() -> Vec<ModelForm> {
-    vec![ModelForm::LinearRaw, ModelForm::small_mlp(), ModelForm::Trees]
+    vec![ModelForm::LinearRaw, ModelForm::LINEAR, ModelForm::small_mlp(), ModelForm::Trees]
 }
 
 impl Fit {

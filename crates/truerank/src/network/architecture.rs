@@ -38,9 +38,9 @@ impl Architecture {
         Architecture::Mlp { hidden: vec![512, 256, 128] }
     }
 
-    /// The multi-layer perceptron for people's own features: hidden layers of 64 and 32.
+    /// The multi-layer perceptron for people's own features: one hidden layer of 32.
     pub fn small_mlp() -> Self {
-        Architecture::Mlp { hidden: vec![64, 32] }
+        Architecture::Mlp { hidden: vec![32] }
     }
 
     /// What people call it: `linear`, `MLP` for the paper's, or its text form.
@@ -62,7 +62,7 @@ impl Architecture {
         let mut layers = Vec::with_capacity(hidden.len() + 1);
         let (mut inputs, mut start) = (inputs, 0);
         for &outputs in hidden.iter().chain(&[1]) {
-            let normalises = normalises_input || (!layers.is_empty() && std::env::var("HIDDEN_NORM").is_ok());
+            let normalises = normalises_input || !layers.is_empty();
             let layer = Layer { inputs, outputs, normalises, start };
             start = layer.end();
             if start > MOST_PARAMETERS {

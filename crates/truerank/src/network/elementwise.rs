@@ -146,22 +146,6 @@ pub(super) fn activate(row: &mut [f32], bias: &[f32]) -> (f32, f32) {
     (mean, scale)
 }
 
-/// Turns a row of matrix products into the next layer's input, where that is not normalised.
-#[inline(always)]
-pub(super) fn activate_plain(row: &mut [f32], bias: &[f32]) {
-    for (x, &bias) in row.iter_mut().zip(bias) {
-        *x = elu(*x + bias);
-    }
-}
-
-/// The gradient through [`activate_plain`]: the slope of ELU below 0 is its value plus 1.
-#[inline(always)]
-pub(super) fn activate_plain_back(gradient: &mut [f32], values: &[f32]) {
-    for (d, &value) in gradient.iter_mut().zip(values) {
-        *d *= if value < 0.0 { value + 1.0 } else { 1.0 };
-    }
-}
-
 /// The gradient through [`activate`]: `gradient` enters for the normalised row and leaves for the matrix products.
 #[inline(always)]
 pub(super) fn activate_back(gradient: &mut [f32], normalised: &[f32], (mean, scale): (f32, f32)) {

@@ -75,6 +75,12 @@ impl Network {
         Ok(self)
     }
 
+    /// The same network on features as they are, and how they were scaled.
+    pub(crate) fn unscaled(mut self) -> (Self, Option<Scaling>) {
+        let scaling = self.scaling.take();
+        (self, scaling)
+    }
+
     /// How features are scaled before the first layer, where they are. Training does not change it.
     pub fn scaling(&self) -> Option<&Scaling> {
         self.scaling.as_ref()

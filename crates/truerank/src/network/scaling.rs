@@ -197,9 +197,8 @@ mod tests {
         assert!(refused(&[1.0, f32::NAN], &[1.0, 1.0]).ends_with("but feature 2 has the mean NaN and the scale 1"));
         assert!(refused(&[1.0], &[-1.0]).ends_with("but feature 1 has the mean 1 and the scale -1"));
         assert!(refused(&[1.0], &[f32::INFINITY]).ends_with("the scale inf"));
-        let refused = |points, from: &[f32], to: &[f32]| {
-            Scaling::curve(points, from.into(), to.into()).unwrap_err().to_string()
-        };
+        let refused =
+            |points, from: &[f32], to: &[f32]| Scaling::curve(points, from.into(), to.into()).unwrap_err().to_string();
         assert!(refused(2, &[1.0; 3], &[1.0; 3]).ends_with("but has 3 values and 3 scaled ones"));
         assert!(refused(0, &[], &[]).starts_with("a scaling should have 0 points"));
         let bad = "finite points in order, but those of feature 2 are not";

@@ -9,9 +9,7 @@ use rayon::prelude::*;
 
 use super::Network;
 use super::architecture::Layer;
-use super::elementwise::{
-    activate, activate_back, activate_plain, activate_plain_back, lane_dot, normalise, normalise_into,
-};
+use super::elementwise::{activate, activate_back, lane_dot, normalise, normalise_into};
 use super::folded::{Folded, FoldedLayer};
 use super::matrix::{View, multiply};
 
@@ -68,7 +66,7 @@ impl Block {
             }
         }
         for (index, layer) in hidden.iter().enumerate() {
-            self.forward_hidden(index, layer, folded.layers[index + 1].layer.normalises);
+            self.forward_hidden(index, layer);
         }
         let input = self.inputs[hidden.len()].chunks_exact(last.layer.inputs);
         for (score, row) in scores.iter_mut().zip(input) {
@@ -76,17 +74,13 @@ impl Block {
         }
     }
 
-    /// Runs through a layer; `normalises_next` is whether the one after it normalises its input.
-    fn forward_hidden(&mut self, index: usize, folded: &FoldedLayer, normalises_next: bool) {
+    fn forward_hidden(&mut self, index: usize, folded: &FoldedLayer) {
         let Layer { inputs, outputs, .. } = folded.layer;
         let (before, after) = self.inputs.split_at_mut(index + 1);
         let out = &mut after[0][..self.rows * outputs];
         multiply(out, View::new(&before[index], self.rows, inputs), View::new(&folded.forward, inputs, outputs), false);
         for (row, statistics) in out.chunks_exact_mut(outputs).zip(&mut self.statistics[index + 1]) {
-            match normalises_next {
-                true => *statistics = activate(row, &folded.bias),
-                false => activate_plain(row, &folded.bias),
-            }
+            *statistics = activate(row, &folded.bias);
         }
     }
 
@@ -108,10 +102,7 @@ impl Block {
         multiply(out, View::new(&after[0], self.rows, outputs), View::new(&folded.backward, outputs, inputs), false);
         let normalised = self.inputs[index].chunks_exact(inputs).zip(&self.statistics[index]);
         for (gradient, (normalised, &statistics)) in out.chunks_exact_mut(inputs).zip(normalised) {
-            match folded.layer.normalises {
-                true => activate_back(gradient, normalised, statistics),
-                false => activate_plain_back(gradient, normalised),
-            }
+            activate_back(gradient, normalised, statistics);
         }
     }
 }

@@ -373,7 +373,13 @@ mod tests {
             network(Architecture::Mlp { hidden: vec![4, 2] }),
             Model::Weights { weights: vec![1.0, -2.5, 0.0], bias: 0.5 },
         ];
-        let others = [scaled_model(), level_model(), curve_model(), Model::Trees(random_forest(1, 3, 4, 6)), Model::Trees(random_forest(2, 3, 0, 1))];
+        let others = [
+            scaled_model(),
+            level_model(),
+            curve_model(),
+            Model::Trees(random_forest(1, 3, 4, 6)),
+            Model::Trees(random_forest(2, 3, 0, 1)),
+        ];
         models.into_iter().chain(others).map(|model| Ranker { model, record: record() }).collect()
     }
 
@@ -447,8 +453,14 @@ mod tests {
         let (_, form, _) = said(&Ranker { model: curve_model(), record: record() }.metadata().unwrap());
         assert_eq!(form, r#""input":{"scaling":{"curve":{"points":3}},"normalised":false}"#);
         for (input, expected) in [
-            (r#"{"scaling":{"curve":{"points":2}},"normalised":false}"#, "should have 16 parameters by its metadata, but has 22"),
-            (r#"{"scaling":{"curve":{"points":18446744073709551615}},"normalised":false}"#, "parameters by its metadata, but has 22"),
+            (
+                r#"{"scaling":{"curve":{"points":2}},"normalised":false}"#,
+                "should have 16 parameters by its metadata, but has 22",
+            ),
+            (
+                r#"{"scaling":{"curve":{"points":18446744073709551615}},"normalised":false}"#,
+                "parameters by its metadata, but has 22",
+            ),
             (r#"{"scaling":"linear","normalised":false}"#, "should have 10 parameters by its metadata, but has 22"),
             (r#"{"scaling":"none","normalised":true}"#, "should have 10 parameters by its metadata, but has 22"),
             (r#"{"scaling":"log","normalised":true}"#, "has incomplete metadata (unknown variant `log`"),
@@ -460,7 +472,8 @@ mod tests {
         }
         let unordered = refusal_of(curve_model(), |_, values, _| values[4] = 2.0);
         assert!(unordered.ends_with("finite points in order, but those of feature 1 are not"), "{unordered}");
-        let early = refusal_of(curve_model(), |_, _, metadata| *metadata = metadata.replace(":4,\"model", ":2,\"model"));
+        let early =
+            refusal_of(curve_model(), |_, _, metadata| *metadata = metadata.replace(":4,\"model", ":2,\"model"));
         assert_eq!(early, "should say what becomes of features from version 4 on only");
     }
 

@@ -53,7 +53,7 @@ impl RankerKind {
     pub const ALL: [RankerKind; 5] = [
         RankerKind {
             name: "linear",
-            help: "weights of a document's scaled features, or with --scaling paper of features normalised over the document",
+            help: "a weight for each scaled feature; scaled as in the paper, of features normalised over the document",
             learns_from_weights: true,
             learns_from_pairs: true,
             takes_missing: false,

@@ -66,7 +66,9 @@ impl Norm<'_> {
     /// Adds a gradient by [`weights`](Norm::weights) over `total` to one by the weights of scaled features.
     fn add_up(&self, sum: &mut [f64], gradient: &[f32], total: f64) {
         match self {
-            Norm::Rows(_) | Norm::None => sum.iter_mut().zip(gradient).for_each(|(sum, &part)| *sum += f64::from(part) / total),
+            Norm::Rows(_) | Norm::None => {
+                sum.iter_mut().zip(gradient).for_each(|(sum, &part)| *sum += f64::from(part) / total)
+            }
             Norm::Features(scale) => {
                 sum.iter_mut().zip(scale.scaled(gradient)).for_each(|(sum, part)| *sum += part / total);
             }

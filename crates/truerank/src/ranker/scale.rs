@@ -200,7 +200,9 @@ mod tests {
 
     #[test]
     fn normal_quantiles_are_those_of_tables() {
-        for (share, expected) in [(0.5, 0.0), (0.975, 1.959_964), (0.1, -1.281_552), (0.001, -3.090_232), (1e-6, -4.753_424)] {
+        for (share, expected) in
+            [(0.5, 0.0), (0.975, 1.959_964), (0.1, -1.281_552), (0.001, -3.090_232), (1e-6, -4.753_424)]
+        {
             assert!((normal_quantile(share) - expected).abs() < 1e-6, "{share}");
         }
     }

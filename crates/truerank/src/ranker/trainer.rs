@@ -10,7 +10,7 @@ use super::lbfgs;
 use super::{Check, Model, Ranker, Targets, Training, TrainingRecord};
 use crate::data::Dataset;
 use crate::minimise::minimise;
-use crate::network::{Architecture, Network, Optimizer, Workspace, clip_norm};
+use crate::network::{Architecture, Network, Optimizer, Scaling, Workspace, clip_norm};
 use crate::options::option_value;
 use crate::progress::Progress;
 use crate::random;
@@ -90,12 +90,37 @@ impl Training {
         validation: Option<&Validation<'_>>,
         progress: &dyn Progress,
     ) -> Result<Ranker> {
-        let usual = usual_minimiser(architecture, targets);
-        let minimiser = self.optimizer.unwrap_or(usual);
-        check_minimiser(minimiser, usual, architecture, targets)?;
         targets.check(data)?;
+        let network = self.start(architecture, data)?;
+        if !matches!(network.scaling(), Some(Scaling::Curve(_))) {
+            return self.train_network(network, data, targets, validation, progress);
+        }
+        // Curves take longer than a small network does, so all documents are scaled once, and training sees the copy.
+        let (network, Some(scaling)) = network.unscaled() else { unreachable!("it has a curve") };
+        let scaled = |data: &Dataset| data.with_rows(|row, out| scaling.apply(row, out));
+        let (data, held_out) = (scaled(data), validation.map(|validation| scaled(validation.data)));
+        let validation = validation.zip(held_out.as_ref());
+        let validation =
+            validation.map(|(validation, data)| Validation::new(data, |scores| (validation.measure)(scores)));
+        let ranker = self.train_network(network, &data, targets, validation.as_ref(), progress)?;
+        match ranker.model {
+            Model::Network(network) => Ok(Ranker { model: Model::Network(network.scaled(scaling)?), ..ranker }),
+            _ => Ok(ranker),
+        }
+    }
+
+    fn train_network(
+        &self,
+        mut network: Network,
+        data: &Dataset,
+        targets: &Targets<'_>,
+        validation: Option<&Validation<'_>>,
+        progress: &dyn Progress,
+    ) -> Result<Ranker> {
+        let usual = usual_minimiser(network.architecture(), targets);
+        let minimiser = self.optimizer.unwrap_or(usual);
+        check_minimiser(minimiser, usual, network.architecture(), targets)?;
         let active = targets.require_active()?;
-        let mut network = self.start(architecture, data)?;
         let mut course = Course::new(validation, self.patience, data)?;
         progress.begin("training", self.steps_of(minimiser) as u64);
         match minimiser {
@@ -172,8 +197,7 @@ impl Training {
     ) -> Result<()> {
         let scaling = network.scaling().cloned();
         let layer = network.layers()[0];
-        let objective =
-            lbfgs::LinearObjective::new(data, targets, active, self.l2, scaling.as_ref(), layer.normalises);
+        let objective = lbfgs::LinearObjective::new(data, targets, active, self.l2, scaling.as_ref(), layer.normalises);
         // Layer norm's gain and shift add nothing to a linear map, and the bias nothing to a ranking.
         network.parameters_mut()[layer.shift()].fill(0.0);
         network.parameters_mut()[layer.bias()].fill(0.0);
@@ -433,7 +457,6 @@ mod tests {
     use super::*;
     use crate::data::DatasetBuilder;
     use crate::ids::Ids;
-    use crate::network::Scaling;
     use crate::progress::Silent;
     use crate::ranker::{FeatureScaling, TrainingLists, TrainingPairs};
 
@@ -508,7 +531,8 @@ mod tests {
     fn a_linear_ranker_recovers_a_linear_order() {
         let (train, test) = (planted(1, 200, 6, linear_rule), planted(2, 100, 6, linear_rule));
         let lists = TrainingLists::from_grades(&train, 4, None).unwrap();
-        let ranker = Training::linear().seed(0).fit_targets(&train, &lists, None, &Silent).unwrap();
+        let trainer = Training::linear().scaling(FeatureScaling::Standard).seed(0);
+        let ranker = trainer.fit_targets(&train, &lists, None, &Silent).unwrap();
         let right = pairs_right(&test, &ranker.score(&test).unwrap());
         assert!(right > 0.9, "{right}");
         assert_eq!(ranker.record.method, "l-bfgs");
@@ -568,7 +592,7 @@ mod tests {
                 assert_eq!(found.record, expected.record);
                 assert_eq!(found.score(&data).unwrap(), expected.score(&scaled).unwrap());
             }
-            let scaled = copy(fit(trainer, &data).scaling().unwrap());
+            let scaled = copy(fit(trainer.scaling(FeatureScaling::Standard), &data).scaling().unwrap());
             let column = |i: usize| scaled.features().iter().skip(i).step_by(6).map(|&x| f64::from(x));
             for i in 0..6 {
                 let (mean, square) = (column(i).sum::<f64>() / 480.0, column(i).map(|x| x * x).sum::<f64>() / 480.0);
@@ -605,7 +629,7 @@ mod tests {
             with_features(&data, data.features().iter().enumerate().map(|(i, &x)| change(i % 3, x)).collect())
         };
         let constant = change(&|i, x| if i == 1 { 7.0 } else { x });
-        let trainer = Training::linear().seed(0).steps(5);
+        let trainer = Training::linear().scaling(FeatureScaling::Standard).seed(0).steps(5);
         let scale = |ranker: &Ranker| match ranker.scaling() {
             Some(Scaling::Linear(scaling)) => scaling.scale()[1],
             other => panic!("{other:?}"),
@@ -637,8 +661,8 @@ mod tests {
             }
             pairs.pair_ends.push(pairs.pairs.len());
         }
-        let ranker =
-            Training::linear().seed(0).learning_rate(0.1).steps(200).fit_targets(&data, &pairs, None, &Silent).unwrap();
+        let trainer = Training::linear().scaling(FeatureScaling::Standard).seed(0).learning_rate(0.1).steps(200);
+        let ranker = trainer.fit_targets(&data, &pairs, None, &Silent).unwrap();
         assert!(pairs_right(&data, &ranker.score(&data).unwrap()) > 0.9);
         assert_eq!((ranker.record.loss.as_str(), ranker.record.method.as_str()), ("pairwise PRS", "adagrad"));
         let error = Training::linear()
@@ -669,7 +693,9 @@ mod tests {
         let validation = Validation::new(&data, measure);
         let folder = tempfile::tempdir().unwrap();
         let architectures = [Architecture::Linear, Architecture::Mlp { hidden: vec![70, 9] }];
-        for (architecture, scaling) in architectures.into_iter().flat_map(|a| FeatureScaling::ALL.map(|s| (a.clone(), s))) {
+        for (architecture, scaling) in
+            architectures.into_iter().flat_map(|a| FeatureScaling::ALL.map(|s| (a.clone(), s)))
+        {
             let trainer = Training::network(architecture).seed(0).batch(50).steps(25).seed(9);
             let trainer = trainer.scaling(scaling);
             let bytes = |threads| {

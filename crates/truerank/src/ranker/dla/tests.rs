@@ -119,7 +119,7 @@ fn the_ranker_beats_production_and_naive_on_a_biased_log() {
     let (ranker, found) = Dla::new().seed(1).fit(train, &counts, None, &Silent).unwrap();
     let naive = estimate(&counts, &found, Estimator::Naive).unwrap();
     let (naive, _) = TrainingLists::from_relevance(train, &naive).unwrap();
-    let naive = Training::linear().fit_targets(train, &naive, None, &Silent).unwrap();
+    let naive = Training::linear().scaling(FeatureScaling::Standard).fit_targets(train, &naive, None, &Silent).unwrap();
     let measure = Measure::Ndcg(Some(5));
     let value =
         |scores: &[f32]| Evaluator::new(vec![measure]).evaluate(&splits.test, scores).unwrap().mean(measure).unwrap();

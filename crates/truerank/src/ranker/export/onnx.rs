@@ -188,7 +188,8 @@ struct Pieces {
 
 impl Pieces {
     fn of(scaling: &CurveScaling) -> Self {
-        let (mut pieces, points) = (Pieces { first: vec![], start: vec![], width: vec![], slope: vec![] }, scaling.points());
+        let (mut pieces, points) =
+            (Pieces { first: vec![], start: vec![], width: vec![], slope: vec![] }, scaling.points());
         for (values, scaled) in scaling.values().chunks_exact(points).zip(scaling.scaled().chunks_exact(points)) {
             pieces.first.push(scaled[0]);
             for (values, scaled) in values.windows(2).zip(scaled.windows(2)) {
