@@ -87,3 +87,22 @@ def test_dictionary_encoded_text_ids(made, tmp_path):
     assert our_queries.tolist() == table["query"].tolist()
     assert docs.tolist() == table["doc"].tolist()
     assert np.array_equal(our_grades, grades) and same_bits(our_features, features)
+
+
+@pytest.mark.parametrize("form", ["float32", "float64", "Float32", "Float64", "double[pyarrow]", "list"])
+def test_missing_values(made, form, tmp_path):
+    queries, grades, features = made
+    lacking = np.where(np.random.default_rng(4).random(features.shape) < 0.2, np.float32(np.nan), features)
+    path, target = tmp_path / "missing.parquet", tmp_path / "back.txt"
+    if form == "list":
+        rows = [[None if np.isnan(value) else value for value in row] for row in lacking.tolist()]
+        pq.write_table(pa.table({"query": queries, "grade": grades, "features": pa.array(rows, pa.list_(pa.float32()))}), path)
+    else:
+        table = pd.DataFrame(columns(queries, grades, lacking))
+        names = [name for name in table if name[0] == "f"]
+        table[names] = table[names].astype(form)
+        table.to_parquet(path)
+    truerank("convert", path, "-o", target)
+    peer_grades, peer_queries, peer_features = read_svmlight(target, WIDTH)
+    assert np.array_equal(peer_queries, queries) and np.array_equal(peer_grades, grades)
+    assert np.array_equal(peer_features, lacking, equal_nan=True) and np.isnan(lacking).any()

@@ -52,6 +52,21 @@ def test_every_spelling_of_numbers(tmp_path):
     assert_same(path, tmp_path)
 
 
+def test_missing_values(tmp_path):
+    random = np.random.default_rng(9)
+    values = np.where(random.random((500, 6)) < 0.2, np.nan, random.normal(size=(500, 6)))
+    spellings = np.array(["nan", "NaN", "NAN"])
+    path = tmp_path / "missing.txt"
+    with open(path, "w") as file:
+        for row, numbers in enumerate(values):
+            spelled = [spellings[(row + i) % 3] if np.isnan(v) else repr(float(v)) for i, v in enumerate(numbers)]
+            file.write(f"{row % 5} qid:{row // 10} " + " ".join(f"{i}:{v}" for i, v in enumerate(spelled, start=1)) + f" # doc{row}\n")
+    queries, _, grades, features = convert(path, tmp_path)
+    peer_grades, peer_queries, peer_features = read_svmlight(path, 6)
+    assert np.array_equal(queries, peer_queries) and np.array_equal(grades, peer_grades)
+    assert np.array_equal(features, peer_features, equal_nan=True) and np.isnan(features).sum() == np.isnan(values).sum()
+
+
 def test_side_file_with_group_sizes(data, tmp_path):
     sizes, lines, last = [], [], None
     for line in (data / "test.txt").read_text().splitlines():

@@ -69,13 +69,13 @@ impl Matrix {
         self.values.len().checked_div(self.columns).unwrap_or(0)
     }
 
-    /// Features are finite, as in files.
-    pub fn check_finite(&self) -> Result<()> {
-        let bad = self.values.par_iter().position_first(|value| !value.is_finite());
+    /// Features are finite or missing (NaN), as in files.
+    pub fn check_not_infinite(&self) -> Result<()> {
+        let bad = self.values.par_iter().position_first(|value| value.is_infinite());
         match bad {
             None => Ok(()),
             Some(at) => Err(Error::parameter(format!(
-                "X: row {}: feature {} is {}, but features must be finite numbers of 32 bits; fill missing values first",
+                "X: row {}: feature {} is {}, but features must be finite numbers of 32 bits, or NaN where one is missing",
                 at / self.columns + 1,
                 at % self.columns + 1,
                 self.values[at]

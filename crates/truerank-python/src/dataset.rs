@@ -75,7 +75,7 @@ impl PyDataset {
         let feature_count = matrix.columns;
         let builder = DatasetBuilder { features: Vec::new(), feature_count, grades, queries, query_ends, docs };
         run_quiet(py, || {
-            matrix.check_finite()?;
+            matrix.check_not_infinite()?;
             let data = builder.build_on(matrix.values)?;
             check_docs(&data)?;
             Ok(data)

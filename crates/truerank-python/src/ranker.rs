@@ -51,7 +51,7 @@ impl PyTrainedRanker {
             Err(_) => {
                 let matrix = features_from_python(X)?;
                 run_quiet(py, || {
-                    matrix.check_finite()?;
+                    matrix.check_not_infinite()?;
                     self.inner.score_rows(&matrix.values, matrix.columns)
                 })?
             }

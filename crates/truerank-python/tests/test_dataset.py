@@ -65,8 +65,7 @@ def test_ids_are_numbers_or_text():
 @pytest.mark.parametrize("changes, text", [
     ({"X": [1, 2]}, "X should have two dimensions, a row per document and a column per feature"),
     ({"X": np.zeros((4, 0))}, "X has no columns, but documents need at least one feature"),
-    ({"X": np.full((4, 2), np.nan)}, "X: row 1: feature 1 is NaN, but features must be finite numbers of 32 bits; fill missing values first"),
-    ({"X": np.full((4, 2), 1e300)}, "X: row 1: feature 1 is inf, but features must be finite numbers of 32 bits; fill missing values first"),
+    ({"X": np.full((4, 2), 1e300)}, "X: row 1: feature 1 is inf, but features must be finite numbers of 32 bits, or NaN where one is missing"),
     ({"query": [1, 1, 2]}, "X has 4 rows, but query has 3 values"),
     ({"grade": [1]}, "X has 4 rows, but grade has 1 values"),
     ({"grade": [0, 1, 1.5, 2]}, "grade: row 3: grade is 1.5, but grades are whole numbers from 0 to 4"),
@@ -153,3 +152,19 @@ def test_memory_does_not_double():
     )
     grown = float(subprocess.check_output([sys.executable, "-c", program], text=True))
     assert grown < 200, f"grew by {grown:.0f} MB"
+
+
+def test_features_may_be_missing(tmp_path):
+    lacking = np.array([[1, np.nan], [np.nan, 4], [5, 6], [np.nan, np.nan]], dtype=np.float32)
+    data = small(X=lacking)
+    assert np.array_equal(data.features, lacking, equal_nan=True) and np.shares_memory(data.features, lacking)
+    assert data == small(X=lacking.copy()) and data != small(X=np.nan_to_num(lacking))
+    assert pickle.loads(pickle.dumps(data)) == data
+    for name in ["data.txt", "data.parquet"]:
+        data.write(tmp_path / name)
+        assert truerank.read_dataset(tmp_path / name) == data
+    frame = data.to_pandas()
+    assert frame["f1"].isna().tolist() == [False, True, False, True]
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": [1.0, None, 5.0, None], "b": [None, 4.0, 6.0, None]})
+    assert small(X=frame) == data

@@ -441,3 +441,33 @@ def checks():
 @pytest.mark.parametrize("name, check", checks())
 def test_checks_of_scikit_learn(name, check):
     check("Ranker", OneQuery("linear-raw", steps=5))
+
+
+# Missing values
+
+
+def test_trees_take_missing_features_as_lightgbm_does(data, tmp_path):
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y, query = arrays(data.train)
+    X[np.random.default_rng(3).random(X.shape) < 0.2] = np.nan
+    ranker = truerank.Ranker("trees", steps=20).fit(X, y / 4, query=query)
+    again = truerank.Ranker("trees", steps=20).fit(truerank.Dataset.from_arrays(X, query=query), y / 4)
+    scores = ranker.predict(X)
+    assert np.isfinite(scores).all() and np.array_equal(scores, again.predict(X))
+    assert ranker.importance(truerank.Dataset.from_arrays(X, grade=y, query=query))
+    ranker.export(tmp_path / "model.txt", to="lightgbm")
+    model = lightgbm.Booster(model_file=tmp_path / "model.txt")
+    assert np.array_equal(model.predict(X).astype(np.float32), scores)
+    assert ranker.__sklearn_tags__().input_tags.allow_nan
+
+
+@pytest.mark.parametrize("model", ["linear", "mlp:4", "linear-raw", "svm-rank"])
+def test_other_rankers_refuse_missing_features(data, model):
+    X, y, query = arrays(data.train)
+    ranker = truerank.Ranker(model).fit(X, y, query=query) if model == "svm-rank" else truerank.Ranker(model, steps=2).fit(X, y / 4, query=query)
+    X[3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"row 4 has no feature 2 \(NaN\), but a ranker of the form .* needs every feature"):
+        ranker.predict(X)
+    with pytest.raises(ValueError, match=r"has no feature 2 \(NaN\), but .* needs every feature; fill in what is missing, or use trees"):
+        clone(ranker).fit(X, y if model == "svm-rank" else y / 4, query=query)
+    assert not ranker.__sklearn_tags__().input_tags.allow_nan

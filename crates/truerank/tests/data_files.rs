@@ -38,8 +38,11 @@ fn bad_text_is_refused_with_its_line() {
         (b"1 qid:1 1:\xff\n", ":2: byte 0xff is not UTF-8 text; convert the file to UTF-8"),
         (b"1 qid:\xe9 1:1\n", ":2: byte 0xe9 is not UTF-8 text; convert the file to UTF-8"),
         (b"1 qid:1 1:1 # \xe9\n", ":2: byte 0xe9 is not UTF-8 text; convert the file to UTF-8"),
-        (b"1 qid:1 1:nan\n", ":2: feature 1 is nan, but features must be finite numbers of 32 bits"),
-        (b"1 qid:1 2:-inf\n", ":2: feature 2 is -inf, but features must be finite numbers of 32 bits"),
+        (b"1 qid:1 1:na\n", ":2: '1:na' is not a feature, but features look like 3:0.25"),
+        (
+            b"1 qid:1 2:-inf\n",
+            ":2: feature 2 is -inf, but features must be finite numbers of 32 bits, or nan where one is missing",
+        ),
         (
             b"1 qid:1 0:1\n",
             ":2: feature index is 0, but indices start at 1; pass `zero_based` if this file counts from 0",

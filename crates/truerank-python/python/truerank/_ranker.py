@@ -223,6 +223,7 @@ class Ranker(_Base):
         tags.target_tags.required = True
         tags.target_tags.positive_only = True
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.model == "trees"
         return tags
 
     def __sklearn_is_fitted__(self):

@@ -1,17 +1,19 @@
 //! Queries with their documents, feature vectors and grades, in memory.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use arrow_buffer::ScalarBuffer;
 
+use super::missing::{first_missing, known_means};
 use crate::ids::Ids;
 use crate::{Error, Result};
 
 /// Documents of queries as one dense row-major matrix of features, with grades where people gave them.
 ///
-/// The documents of a query are consecutive rows. A document's id is unique within its query. The matrix may be memory
-/// that someone else keeps, see [`DatasetBuilder::build_on`]; copies of a data set share it.
-#[derive(Debug, Clone, PartialEq)]
+/// The documents of a query are consecutive rows. A document's id is unique within its query. A feature that a document lacks is
+/// NaN. The matrix may be memory that someone else keeps, see [`DatasetBuilder::build_on`]; copies of a data set share it.
+#[derive(Debug, Clone)]
 pub struct Dataset {
     features: ScalarBuffer<f32>,
     feature_count: usize,
@@ -83,6 +85,45 @@ impl Dataset {
         &self.docs
     }
 
+    /// The row and the feature, both counted from 0, of the first value that is missing (NaN).
+    pub fn first_missing(&self) -> Option<(usize, usize)> {
+        first_missing(&self.features, self.feature_count)
+    }
+
+    /// Refuses missing values for something that needs every feature, such as `a linear ranker`.
+    pub fn require_every_feature(&self, what: &str) -> Result<()> {
+        let Some((row, feature)) = self.first_missing() else { return Ok(()) };
+        let query = self.query_ends.partition_point(|&end| end <= row);
+        Err(Error::parameter(format!(
+            "document {} of query {} has no feature {} (NaN), but {what} needs every feature; fill in what is missing, or use \
+             trees, which take it as it is",
+            self.docs.name(row),
+            self.queries.name(query),
+            feature + 1
+        )))
+    }
+
+    /// What to tell people where [`filled`](Self::filled) fills in something.
+    pub fn fill_note(&self) -> Option<String> {
+        let lacks = |row: &usize| self.row(*row).iter().any(|value| value.is_nan());
+        self.first_missing()?;
+        let (lacking, all) = ((0..self.len()).filter(lacks).count(), self.len());
+        Some(format!("{lacking} of {all} documents lack features: the mean of the others stands in for them"))
+    }
+
+    /// The same data with the mean of the documents that have a feature for those that lack it; 0 where all do.
+    pub fn filled(&self) -> Cow<'_, Self> {
+        if self.first_missing().is_none() {
+            return Cow::Borrowed(self);
+        }
+        let means = known_means(&self.features, self.feature_count);
+        let mut features = self.features.to_vec();
+        for row in features.chunks_exact_mut(self.feature_count) {
+            row.iter_mut().zip(&means).filter(|(value, _)| value.is_nan()).for_each(|(value, mean)| *value = *mean);
+        }
+        Cow::Owned(Dataset { features: features.into(), ..self.clone() })
+    }
+
     /// The same data with `count` features, the new ones all zero.
     ///
     /// Sparse files leave out trailing zeros, so the parts of one data set may differ in width.
@@ -122,10 +163,24 @@ impl Dataset {
     }
 }
 
+/// Features that are missing in both are the same.
+impl PartialEq for Dataset {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(a, b): (&f32, &f32)| a == b || (a.is_nan() && b.is_nan());
+        self.feature_count == other.feature_count
+            && self.features.len() == other.features.len()
+            && self.features.iter().zip(other.features.iter()).all(same)
+            && self.grades == other.grades
+            && self.queries == other.queries
+            && self.query_ends == other.query_ends
+            && self.docs == other.docs
+    }
+}
+
 /// The parts of a [`Dataset`], checked when it is built.
 #[derive(Debug, Clone, Default)]
 pub struct DatasetBuilder {
-    /// Features, row after row.
+    /// Features, row after row; NaN where one is missing.
     pub features: Vec<f32>,
     /// How many features each row has.
     pub feature_count: usize,

@@ -11,6 +11,7 @@
 mod dataset;
 mod generate;
 mod grades;
+mod missing;
 mod options;
 mod parquet;
 mod rows;
@@ -21,6 +22,7 @@ mod ultra;
 pub use dataset::{Dataset, DatasetBuilder, Splits};
 pub use generate::{Generation, Generator, Preset};
 pub use grades::grade_note;
+pub(crate) use missing::first_missing;
 pub use options::ReadOptions;
 pub use parquet::{read_parquet, write_parquet};
 #[cfg(test)]

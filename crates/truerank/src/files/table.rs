@@ -326,10 +326,7 @@ impl<'a> Columns<'a> {
 
     /// Column `name`, which must exist and have no missing values.
     pub fn get(&self, name: &str) -> Result<&'a ArrayRef> {
-        let column = self.batch.column_by_name(name).ok_or_else(|| {
-            let names: Vec<_> = self.batch.schema_ref().fields().iter().map(|f| f.name().clone()).collect();
-            Error::input(self.path, format!("has no column '{name}', but needs one; it has {}", names.join(", ")))
-        })?;
+        let column = self.get_with_missing(name)?;
         match column.nulls().filter(|n| n.null_count() > 0) {
             None => Ok(column),
             Some(nulls) => {
@@ -337,6 +334,14 @@ impl<'a> Columns<'a> {
                 Err(self.place(row).error(format!("{name} is missing, but every row needs one")))
             }
         }
+    }
+
+    /// Column `name`, which must exist and may have missing values.
+    pub fn get_with_missing(&self, name: &str) -> Result<&'a ArrayRef> {
+        self.batch.column_by_name(name).ok_or_else(|| {
+            let names: Vec<_> = self.batch.schema_ref().fields().iter().map(|f| f.name().clone()).collect();
+            Error::input(self.path, format!("has no column '{name}', but needs one; it has {}", names.join(", ")))
+        })
     }
 
     /// Column `name` as whole numbers.

@@ -80,7 +80,8 @@ impl UserPbm {
         let matched = Matched::new(&Joined::new(counts, Some(data)))?;
         let observations = observe(counts, &groups, matched.keep.as_deref())?;
         let weighted = Weighted::new(observations.as_ref())?;
-        let mut model = Model::new(self, data, &matched.rows, observations.slot_count())?;
+        let filled = data.filled();
+        let mut model = Model::new(self, &filled, &matched.rows, observations.slot_count())?;
         progress.begin("training the click model", self.iterations as u64);
         let mut fit = Fit::default();
         for epoch in 0..self.iterations {
@@ -99,7 +100,7 @@ impl UserPbm {
         let unfinished = (!fit.converged).then(|| {
             format!("the likelihood still rose after {} epochs: give it more, or a wider tolerance", self.iterations)
         });
-        let notes = matched.note().into_iter().chain(unfinished).collect();
+        let notes = matched.note().into_iter().chain(data.fill_note()).chain(unfinished).collect();
         self.finish(counts, model.examination(), fit, notes)
     }
 

@@ -34,6 +34,8 @@ pub struct RankerKind {
     pub learns_from_weights: bool,
     /// Whether it learns from click pairs.
     pub learns_from_pairs: bool,
+    /// Whether documents may lack features (NaN); other kinds refuse them.
+    pub takes_missing: bool,
 }
 
 /// Who takes an option of [`Training`] that not all kinds take: networks, networks and trees, all that a gradient minimises, all that are trained in
@@ -54,30 +56,35 @@ impl RankerKind {
             help: "weights of a document's features, which are normalised over the document, as in the paper",
             learns_from_weights: true,
             learns_from_pairs: true,
+            takes_missing: false,
         },
         RankerKind {
             name: "mlp",
             help: "a network of the paper's layers, or of those that are named: mlp:SIZE,SIZE,…",
             learns_from_weights: true,
             learns_from_pairs: true,
+            takes_missing: false,
         },
         RankerKind {
             name: "linear-raw",
             help: "a weight for each raw feature, for servers that know weights only",
             learns_from_weights: true,
             learns_from_pairs: false,
+            takes_missing: false,
         },
         RankerKind {
             name: "svm-rank",
             help: "a weight for each raw feature, by the ranking SVM from human grades",
             learns_from_weights: false,
             learns_from_pairs: false,
+            takes_missing: false,
         },
         RankerKind {
             name: "trees",
             help: "boosted regression trees, by LambdaMART or another loss",
             learns_from_weights: true,
             learns_from_pairs: false,
+            takes_missing: true,
         },
     ];
 

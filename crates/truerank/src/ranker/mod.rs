@@ -34,7 +34,7 @@ mod trees;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::data::Dataset;
+use crate::data::{Dataset, first_missing};
 use crate::network::{Network, Scaling};
 use crate::{Error, Result};
 
@@ -158,11 +158,40 @@ impl Ranker {
 
     /// The score of each row of `data`; higher ranks earlier.
     pub fn score(&self, data: &Dataset) -> Result<Vec<f32>> {
-        self.score_rows(data.features(), data.feature_count())
+        self.check_width(data.feature_count())?;
+        if !self.takes_missing() {
+            data.require_every_feature(&self.described())?;
+        }
+        Ok(self.model.score(data.features()))
     }
 
-    /// The score of each row of a row-major matrix with so many features.
+    /// The score of each row of a row-major matrix with so many features. Trees take features that are missing (NaN); others refuse
+    /// them.
     pub fn score_rows(&self, features: &[f32], feature_count: usize) -> Result<Vec<f32>> {
+        self.check_width(feature_count)?;
+        match first_missing(features, feature_count).filter(|_| !self.takes_missing()) {
+            None => Ok(self.model.score(features)),
+            Some((row, feature)) => Err(Error::parameter(format!(
+                "row {} has no feature {} (NaN), but {} needs every feature; fill in what is missing, or train trees, which \
+                 take it as it is",
+                row + 1,
+                feature + 1,
+                self.described()
+            ))),
+        }
+    }
+
+    /// Whether documents may lack features (NaN).
+    pub fn takes_missing(&self) -> bool {
+        matches!(self.model, Model::Trees(_))
+    }
+
+    /// The ranker as messages name it.
+    fn described(&self) -> String {
+        format!("a ranker of the form {}", self.form())
+    }
+
+    fn check_width(&self, feature_count: usize) -> Result<()> {
         if feature_count != self.feature_count() {
             let (trained, found) = (self.feature_count(), feature_count);
             let way_out = match found < trained {
@@ -173,7 +202,7 @@ impl Ranker {
                 "the ranker was trained on {trained} features, but the data set has {found}; {way_out}"
             )));
         }
-        Ok(self.model.score(features))
+        Ok(())
     }
 }
 

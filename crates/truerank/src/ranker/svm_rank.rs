@@ -27,6 +27,7 @@ impl Training {
     /// The record's loss is the objective, and its notes have `C`, the number of pairs and the gap.
     pub fn fit_svm_rank(&self, data: &Dataset, progress: &dyn Progress) -> Result<Ranker> {
         self.check_ranges()?;
+        data.require_every_feature("svm-rank")?;
         let tolerance = self.tolerance_or(GAP);
         let problem = Problem::new(data)?;
         progress.begin("training SVM-rank", PLANES as u64);

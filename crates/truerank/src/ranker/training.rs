@@ -148,6 +148,7 @@ impl Training {
         progress: &dyn Progress,
     ) -> Result<(Ranker, Unmatched)> {
         self.check(from)?;
+        self.check_features(data, validation)?;
         let (mut ranker, unmatched) = match (&self.model, from) {
             (ModelForm::SvmRank, _) => {
                 let labelled = self.share.map(|share| labelled_share(data, share, self.seed)).transpose()?;
@@ -176,6 +177,7 @@ impl Training {
         progress: &dyn Progress,
     ) -> Result<Ranker> {
         self.check_kind()?;
+        self.check_features(data, validation)?;
         match (&self.model, targets.into()) {
             (ModelForm::Network(architecture), targets) => {
                 self.fit_network(architecture, data, &targets, validation, progress)
@@ -204,6 +206,15 @@ impl Training {
             return Err(self.refused(others));
         }
         Ok(())
+    }
+
+    /// Refuses documents that lack features, where the kind of ranker cannot do without.
+    fn check_features(&self, data: &Dataset, validation: Option<&Validation<'_>>) -> Result<()> {
+        if self.model.kind().takes_missing {
+            return Ok(());
+        }
+        let parts = std::iter::once(data).chain(validation.map(|validation| validation.data));
+        parts.into_iter().try_for_each(|part| part.require_every_feature(&self.model.to_string()))
     }
 
     fn check_kind(&self) -> Result<()> {
@@ -253,7 +264,7 @@ impl Training {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Generator, Preset};
+    use crate::data::{DatasetBuilder, Generator, Preset};
     use crate::progress::Silent;
 
     fn data() -> Dataset {
@@ -287,6 +298,45 @@ mod tests {
         assert_eq!(message, "the weight of row 4 is -1, but weights are finite and at least 0");
         let message = TrainingLists::from_weights(&data, &weights[1..]).unwrap_err().to_string();
         assert_eq!(message, format!("there are {} weights for {} documents", data.len() - 1, data.len()));
+    }
+
+    #[test]
+    fn only_trees_take_documents_that_lack_features() {
+        let whole = data();
+        let mut features = whole.features().to_vec();
+        features[whole.feature_count() + 2] = f32::NAN;
+        let builder = DatasetBuilder {
+            feature_count: whole.feature_count(),
+            grades: whole.grades().map(<[u8]>::to_vec),
+            queries: whole.queries().clone(),
+            query_ends: whole.lists().map(|rows| rows.end).collect(),
+            docs: Some(whole.docs().clone()),
+            ..Default::default()
+        };
+        let lacking = builder.build_on(features.into()).unwrap();
+        let (query, doc) = (lacking.queries().name(0), lacking.docs().name(1));
+        for kind in &RankerKind::ALL {
+            let training = Training::new().model(kind.name.parse().unwrap());
+            let training = if kind.takes("steps") { training.steps(2) } else { training };
+            let found = training.fit(&lacking, LearnFrom::Grades, None, &Silent);
+            let (ranker, _) = training.fit(&whole, LearnFrom::Grades, None, &Silent).unwrap();
+            let scores = (ranker.score(&lacking), ranker.score_rows(lacking.features(), lacking.feature_count()));
+            let validated = |scores: &[f32]| f64::from(scores[0]);
+            let validation = Validation::new(&lacking, validated);
+            if kind.takes_missing {
+                assert!(found.is_ok() && scores.0.unwrap() == scores.1.unwrap());
+                continue;
+            }
+            let lacks = format!("document {doc} of query {query} has no feature 3 (NaN), but ");
+            let message = found.unwrap_err().to_string();
+            assert!(message.starts_with(&lacks) && message.contains("needs every feature; fill in"), "{message}");
+            assert!(scores.0.unwrap_err().to_string().starts_with(&lacks));
+            assert!(scores.1.unwrap_err().to_string().starts_with("row 2 has no feature 3 (NaN), but "));
+            if kind.learns_from_weights {
+                let found = training.fit(&whole, LearnFrom::Grades, Some(&validation), &Silent);
+                assert!(found.unwrap_err().to_string().starts_with(&lacks));
+            }
+        }
     }
 
     #[test]

@@ -251,7 +251,7 @@ fn use_data(data: Dataset) -> Result<()> {
 }
 
 fn data_sets(sample: &Sample) -> Vec<Reader> {
-    let letor = "2 qid:1 1:0.5 2:-1e3 46:1 # doc7 a\n0 qid:1 2:3 # b\n\n1 qid:q2 1:.25 # x\n4 qid:q2 # y\n";
+    let letor = "2 qid:1 1:0.5 2:-1e3 46:1 # doc7 a\n0 qid:1 2:3 # b\n\n1 qid:q2 1:.25 # x\n4 qid:q2 3:nan # y\n";
     let bare = "2 1:0.5 2:-1\n0 2:3\n1 1:1\n";
     let test = sample.folder.join("test.parquet");
     data::write_dataset(&sample.data.test, &test).unwrap();

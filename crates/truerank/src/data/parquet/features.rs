@@ -11,6 +11,7 @@ use rayon::prelude::*;
 
 use super::FEATURES;
 use crate::data::ReadOptions;
+use crate::data::svmlight::FINITE;
 use crate::files::table::{Columns, floats};
 use crate::{Error, Result};
 
@@ -66,7 +67,7 @@ impl FeatureColumns {
                 append_columns(path, batch, names, features)?;
             }
         }
-        check_finite(batch, &features[start..], width.unwrap_or(1))
+        check_not_infinite(batch, &features[start..], width.unwrap_or(1))
     }
 }
 
@@ -77,20 +78,19 @@ fn feature_number(name: &str) -> Option<u64> {
     (plain && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| digits.parse().ok())?
 }
 
-fn check_finite(batch: &Columns<'_>, features: &[f32], width: usize) -> Result<()> {
-    match features.iter().position(|value| !value.is_finite()) {
+fn check_not_infinite(batch: &Columns<'_>, features: &[f32], width: usize) -> Result<()> {
+    match features.iter().position(|value| value.is_infinite()) {
         None => Ok(()),
         Some(at) => {
             let (row, number) = (at / width, at % width + 1);
             let value = features[at];
-            let finding = format!("feature {number} is {value}, but features must be finite numbers of 32 bits");
-            Err(batch.place(row).error(finding))
+            Err(batch.place(row).error(format!("feature {number} is {value}, but {FINITE}")))
         }
     }
 }
 
 fn append_columns(path: &Path, batch: &Columns<'_>, names: &[String], features: &mut Vec<f32>) -> Result<()> {
-    let arrays: Vec<&ArrayRef> = names.iter().map(|name| batch.get(name)).collect::<Result<_>>()?;
+    let arrays: Vec<&ArrayRef> = names.iter().map(|name| batch.get_with_missing(name)).collect::<Result<_>>()?;
     let columns: Vec<Cow<'_, [f32]>> = names
         .iter()
         .zip(arrays)
@@ -115,8 +115,6 @@ fn append_lists(path: &Path, batch: &Columns<'_>, width: &mut Option<usize>, fea
     let lists = batch.get(FEATURES)?;
     let wrong_type = || not_numbers(path, FEATURES, lists.data_type());
     let (ends, values) = list_parts(lists).ok_or_else(wrong_type)?;
-    let first_null = |start: usize, end: usize| (start..end).find(|&at| values.is_null(at));
-    let has_nulls = values.null_count() > 0;
     let numbers = to_f32(values).ok_or_else(wrong_type)?;
     for row in 0..batch.len() {
         let (start, end) = (ends[row], ends[row + 1]);
@@ -128,10 +126,6 @@ fn append_lists(path: &Path, batch: &Columns<'_>, width: &mut Option<usize>, fea
                 other_length(end - start, wanted)
             };
             return Err(batch.place(row).error(format!("{FEATURES} {finding}")));
-        }
-        if let Some(at) = first_null(start, end).filter(|_| has_nulls) {
-            let number = at - start + 1;
-            return Err(batch.place(row).error(format!("feature {number} is missing, but every row needs one")));
         }
         features.extend_from_slice(&numbers[start..end]);
     }
@@ -150,7 +144,16 @@ fn list_parts(lists: &ArrayRef) -> Option<(Vec<usize>, &ArrayRef)> {
     Some((lists.value_offsets().iter().map(|&at| at as usize).collect(), lists.values()))
 }
 
+/// The numbers of a column, NaN where one is missing.
 fn to_f32(array: &ArrayRef) -> Option<Cow<'_, [f32]>> {
+    let numbers = numbers(array)?;
+    let Some(nulls) = array.nulls().filter(|nulls| nulls.null_count() > 0) else { return Some(numbers) };
+    let known = |(&number, is_known): (&f32, bool)| if is_known { number } else { f32::NAN };
+    Some(Cow::Owned(numbers.iter().zip(nulls).map(known).collect()))
+}
+
+/// The numbers of a column, anything where one is missing.
+fn numbers(array: &ArrayRef) -> Option<Cow<'_, [f32]>> {
     match array.data_type() {
         DataType::Float32 => Some(Cow::Borrowed(array.as_primitive::<Float32Type>().values())),
         DataType::Float64 => {

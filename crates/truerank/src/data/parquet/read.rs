@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// - `doc`: whole numbers or text, unique within a query; without this column documents are numbered from 1 within
 ///   their query.
 /// - `grade`: whole numbers from 0 to [`ReadOptions::max_grade`]; without this column the data set has no grades.
-/// - `f1`, `f2`, … with numbers, or one column `features` with lists of numbers, all of the same length.
+/// - `f1`, `f2`, … with numbers, or one column `features` with lists of numbers, all of the same length; null and NaN are missing.
 ///
 /// Other columns are ignored, and the file may come from any tool.
 pub fn read_parquet(path: &Path, options: &ReadOptions) -> Result<Dataset> {

@@ -3,6 +3,9 @@
 use super::number::{read_number, token};
 use crate::data::ReadOptions;
 
+/// What features must be, as errors say it.
+pub const FINITE: &str = "features must be finite numbers of 32 bits, or nan where one is missing";
+
 /// What breaks a rule, without its place.
 pub type Finding = String;
 
@@ -157,6 +160,8 @@ fn read_feature(cursor: &mut Cursor<'_>, options: &ReadOptions) -> Result<(u32, 
     let column = options.column(index)?;
     match cursor.number() {
         Some(value) if value.is_finite() => Ok((column, value)),
+        // C writes -nan for some: the sign says nothing, and the same bits make the same bytes.
+        Some(value) if value.is_nan() => Ok((column, f32::NAN)),
         Some(_) => Err(not_finite(index, field)),
         None => Err(not_a_feature(field)),
     }
@@ -175,7 +180,7 @@ fn not_a_feature(field: Cursor<'_>) -> Finding {
 fn not_finite(index: u64, field: Cursor<'_>) -> Finding {
     let field = shown(token(field.rest));
     let value = field.split_once(':').map_or("", |(_, value)| value);
-    format!("feature {index} is {value}, but features must be finite numbers of 32 bits")
+    format!("feature {index} is {value}, but {FINITE}")
 }
 
 /// Features may come in any order, which is rare, but each once.
@@ -237,6 +242,13 @@ mod tests {
     }
 
     #[test]
+    fn features_may_be_missing() {
+        let found = features("1:nan 2:NaN 4:-nan").unwrap();
+        let bits: Vec<(u32, u32)> = found.iter().map(|(column, value)| (*column, value.to_bits())).collect();
+        assert_eq!(bits, [0, 1, 3].map(|column| (column, f32::NAN.to_bits())));
+    }
+
+    #[test]
     fn what_is_not_a_feature_is_named() {
         assert_eq!(features("1:2 3").unwrap_err(), "'3' is not a feature, but features look like 3:0.25");
         for text in [":1", "1:", "1: 2", "a:1", "-1:2", "1:x", "1:1:1", "1.5:2"] {
@@ -245,7 +257,7 @@ mod tests {
         assert!(features("1:2 qid:3").unwrap_err().contains("right after the grade"));
         assert_eq!(
             features("7:1e99").unwrap_err(),
-            "feature 7 is 1e99, but features must be finite numbers of 32 bits"
+            "feature 7 is 1e99, but features must be finite numbers of 32 bits, or nan where one is missing"
         );
         assert!(features("99999999999999999999999:1").unwrap_err().contains("above 1000000"));
     }

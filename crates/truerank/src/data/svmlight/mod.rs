@@ -20,7 +20,7 @@ use crate::{Error, Result};
 
 use chunk::parse_chunks;
 use layout::lay_out;
-pub(super) use line::{Cursor, Finding, SparseRows, read_features, shown};
+pub(super) use line::{Cursor, FINITE, Finding, SparseRows, read_features, shown};
 pub(super) use number::read_number;
 pub(crate) use write::write_features;
 pub use write::write_svmlight;
@@ -36,7 +36,7 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// - A document is called by the first word of its line's comment, or by what follows `docid =`. Where no line has a
 ///   comment, documents are numbered from 1 within their query.
 /// - Grades are whole numbers from 0 to [`ReadOptions::max_grade`].
-/// - Features that a line leaves out are 0. They may stand in any order, each once.
+/// - Features that a line leaves out are 0, and those that are `nan` are missing. They may stand in any order, each once.
 /// - Blank lines and lines that are only a comment are skipped.
 ///
 /// The error is about the first bad line of the file.

@@ -87,6 +87,7 @@ pub fn datasets() -> impl Strategy<Value = Dataset> {
         let value = prop_oneof![
             2 => Just(0.0f32),
             1 => Just(-0.0f32),
+            1 => Just(f32::NAN),
             5 => any::<f32>().prop_filter("finite", |value| value.is_finite()),
         ];
         let features = proptest::collection::vec(value, rows * width);

@@ -1,5 +1,7 @@
 //! The features of shown documents as a regression sees them: standardised, with a constant, without a copy.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 
 use crate::data::Dataset;
@@ -9,9 +11,10 @@ const PIECE: usize = 512;
 
 /// Rows of a data set as columns of mean 0 and deviation 1, after a constant 1.
 ///
-/// `w·(x−μ)/σ` is computed from the raw rows with `w/σ` and one constant, so the matrix is not copied.
+/// `w·(x−μ)/σ` is computed from the raw rows with `w/σ` and one constant, so the matrix is not copied, unless features are missing: the
+/// mean stands in for those.
 pub(crate) struct Design<'a> {
-    features: &'a [f32],
+    features: Cow<'a, [f32]>,
     width: usize,
     rows: Vec<u32>,
     mean: Vec<f64>,
@@ -33,8 +36,12 @@ impl<'a> Design<'a> {
     /// The rows numbered `rows` of `data`.
     pub fn new(data: &'a Dataset, rows: Vec<u32>) -> Self {
         let width = data.feature_count();
+        let features = match data.filled() {
+            Cow::Borrowed(data) => Cow::Borrowed(data.features()),
+            Cow::Owned(filled) => Cow::Owned(filled.features().to_vec()),
+        };
         let mut design = Design {
-            features: data.features(),
+            features,
             width,
             rows,
             mean: vec![0.0; width],
@@ -53,7 +60,7 @@ impl<'a> Design<'a> {
     /// No features but this column.
     pub fn of_column(column: &[f64]) -> Self {
         let empty = Design {
-            features: &[],
+            features: Cow::Borrowed(&[]),
             width: 0,
             rows: (0..column.len() as u32).collect(),
             mean: Vec::new(),

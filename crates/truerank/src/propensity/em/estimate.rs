@@ -173,6 +173,7 @@ impl<'a> Fitting<'a> {
             _ => log.comparable_users(by_features)?,
         };
         let mut notes = graph.explain(self.counts);
+        notes.extend(self.data.and_then(Dataset::fill_note));
         if graph.nothing_connects_positions() || (self.em.strict && !graph.is_connected()) {
             return Err(Error::parameter(format!(
                 "examination is not identifiable from this log: {}",

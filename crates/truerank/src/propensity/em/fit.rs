@@ -76,7 +76,7 @@ impl<'a> Basis<'a> {
         };
         progress.begin("first regression", squarem.iterations as u64);
         let first = climb(|gamma| Logistic::new(&design, gamma), weighted, None, squarem, progress)?;
-        let scores = network_scores(architecture, data, rows, weighted, first.examination, seed, progress)?;
+        let scores = network_scores(architecture, &data.filled(), rows, weighted, first.examination, seed, progress)?;
         Ok(Basis { columns: Some(Box::new(design.with_column(&scores))), prior })
     }
 

@@ -86,12 +86,17 @@ fn intervals(rows: &[u32], data: &Dataset) -> Option<Vec<(f32, f32)>> {
     }
     let count = rows.len().min(SAMPLE);
     let sample: Vec<usize> = (0..count).map(|index| rows[index * rows.len() / count] as usize).collect();
-    let mut values = vec![0.0; count];
-    let tail = count / TAIL;
+    let mut values = Vec::with_capacity(count);
     let interval = |feature: usize| {
-        values.iter_mut().zip(&sample).for_each(|(value, &row)| *value = data.row(row)[feature]);
+        values.clear();
+        values.extend(sample.iter().map(|&row| data.row(row)[feature]).filter(|value| !value.is_nan()));
+        // What few documents have tells positions apart no more than few documents do.
+        if values.len() < FEWEST {
+            return (f32::NEG_INFINITY, f32::INFINITY);
+        }
+        let (tail, last) = (values.len() / TAIL, values.len() - 1);
         let low = *values.select_nth_unstable_by(tail, f32::total_cmp).1;
-        (low, *values.select_nth_unstable_by(count - 1 - tail, f32::total_cmp).1)
+        (low, *values.select_nth_unstable_by(last - tail, f32::total_cmp).1)
     };
     Some((0..data.feature_count()).map(interval).collect())
 }

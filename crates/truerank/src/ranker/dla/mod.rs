@@ -90,6 +90,7 @@ impl Dla {
         progress: &dyn Progress,
     ) -> Result<(Ranker, Propensities)> {
         self.check()?;
+        data.require_every_feature("dual learning")?;
         let lists = DualLists::new(data, counts, self.per_user)?;
         if lists.lists.is_empty() {
             return Err(Error::parameter(format!(
