@@ -107,7 +107,7 @@ impl Fit {
             Some(graded) => self.by_grades(&lists, graded),
             None => self.by_clicks(log, relevance, documents)?,
         };
-        let forms = self.forms(documents);
+        let forms = self.forms(data);
         progress.begin("choosing the form of the ranker", (forms.len() * folds.len()) as u64);
         let mut trials = Vec::with_capacity(forms.len());
         for form in &forms {
@@ -130,15 +130,20 @@ impl Fit {
         Ok(ChosenRanker { form, ranker, unmatched, validated_by, tried, course, explanation })
     }
 
-    /// The forms to try, simple ones first. A layer norm over a single feature leaves nothing.
-    fn forms(&self, documents: &Dataset) -> Vec<ModelForm> {
-        match self.model.asked() {
-            Some(model) => vec![model.clone()],
-            None if documents.feature_count() < 2 => {
-                usual().into_iter().filter(|form| !matches!(form, ModelForm::Network(_))).collect()
-            }
-            None => usual(),
+    /// The forms to try, simple ones first. A layer norm over a single feature leaves nothing, and only some forms take documents that
+    /// lack features.
+    fn forms(&self, data: &FitData) -> Vec<ModelForm> {
+        if let Some(model) = self.model.asked() {
+            return vec![model.clone()];
         }
+        let is_single = data.documents.feature_count() < 2;
+        let lacks = |part: &Dataset| part.first_missing().is_some();
+        let is_lacking = lacks(&data.documents) || data.validation.as_ref().is_some_and(lacks);
+        let can = |form: &ModelForm| match form {
+            ModelForm::Network(_) if is_single => false,
+            form => !is_lacking || form.kind().takes_missing,
+        };
+        usual().into_iter().filter(can).collect()
     }
 
     /// Graded queries beside those of the log choose.
