@@ -90,7 +90,9 @@ impl<'a> Grower<'a> {
     }
 
     fn root(&mut self, growth: &Growth<'_>) -> Open {
-        let sums = growth.rows.iter().fold(Sums::ZERO, |sums, &row| sums.plus(growth.derivatives[row as usize]));
+        let (rows, derivatives) = (&*growth.rows, growth.derivatives);
+        let of_piece = |rows: &[u32]| rows.iter().fold(Sums::ZERO, |sums, &row| sums.plus(derivatives[row as usize]));
+        let sums = rows.par_chunks(SMALL).map(of_piece).reduce(|| Sums::ZERO, Sums::plus);
         let divided = Divided { sums, bounds: Bounds::NONE };
         let mut open = Open { rows: 0..growth.rows.len(), divided, histogram: None, best: None, above: None };
         if self.can_divide(&open) {

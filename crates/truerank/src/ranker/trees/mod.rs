@@ -24,6 +24,7 @@ mod tests;
 use std::ops::Range;
 
 use rand::seq::SliceRandom;
+use rayon::prelude::*;
 
 pub(super) use bins::MOST_BINS;
 pub(super) use model::MOST_LEAVES;
@@ -45,6 +46,9 @@ use sums::Units;
 
 /// Trees at most, where nothing is said.
 const TREES: usize = 500;
+
+/// Documents that one task scores by a tree.
+const TASK: usize = 1 << 10;
 
 /// What leaves are multiplied by, where nothing is said.
 const LEARNING_RATE: f32 = 0.05;
@@ -184,11 +188,8 @@ impl<'a> Boosting<'a> {
             self.scores[row as usize] += tree.value(self.data.row(self.lists.rows[row as usize] as usize));
         }
         if let Some((data, scores)) = &mut self.validation {
-            let width = data.feature_count().max(1);
-            scores
-                .iter_mut()
-                .zip(data.features().chunks_exact(width))
-                .for_each(|(score, row)| *score += tree.value(row));
+            let rows = data.features().par_chunks_exact(data.feature_count().max(1));
+            scores.par_iter_mut().zip(rows).with_min_len(TASK).for_each(|(score, row)| *score += tree.value(row));
         }
         if self.trees.is_empty() {
             // The forest begins at 0: the first tree brings what scores began with.

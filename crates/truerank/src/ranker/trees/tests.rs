@@ -169,15 +169,26 @@ fn monotone_features_never_turn_scores_around() {
 
 #[test]
 fn threads_do_not_change_a_forest() {
-    let (data, lists) = data(uniform(200_000, 7), 20, |row| row[3] * row[11]);
-    let fit = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let training = training().steps(4).feature_share(0.7).query_share(0.6);
-        pool.install(|| training.fit_targets(&data, &lists, None, &Silent).unwrap())
-    };
-    let one = fit(1);
-    assert_eq!(one, fit(2));
-    assert_eq!(one, fit(5));
+    let mut features = uniform(800_000, 7);
+    features.iter_mut().step_by(9).for_each(|value| *value = f32::NAN);
+    let (data, mut lists) = data(features, 20, |row| row[3].max(0.1) * row[11].max(0.1));
+    lists.reliability = uniform(data.len(), 8);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trees.safetensors");
+    for (loss, share) in TreeLoss::ALL.into_iter().flat_map(|loss| [(loss, 1.0), (loss, 0.6)]) {
+        let training = training().loss(loss).steps(3).check_every(1).feature_share(share).query_share(share);
+        let bytes = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let ranker = pool.install(|| {
+                let validation = Validation::new(&data, |scores| f64::from(scores[0]));
+                training.fit_targets(&data, &lists, Some(&validation), &Silent).unwrap()
+            });
+            ranker.save(&path).unwrap();
+            std::fs::read(&path).unwrap()
+        };
+        let one = bytes(1);
+        assert!([2, 5].into_iter().all(|threads| bytes(threads) == one), "{loss} {share}");
+    }
 }
 
 #[test]
