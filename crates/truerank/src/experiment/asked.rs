@@ -27,7 +27,7 @@ options! {
             at_least(1.0), value("N");
         /// How often to run it all, each time with other users, clicks and initial weights; claims are tested from 3 on.
         seeds: Option<u64> = None, usual("3"), at_least(1.0), value("N");
-        /// Kind of ranker: linear, mlp, mlp:SIZE,SIZE,… or linear-raw; several times for several.
+        /// Kind of ranker: linear, mlp, mlp:SIZE,SIZE,…, linear-raw or trees; several times for several.
         model: Vec<ModelForm> = Vec::new(), usual("mlp, and for rq2 and rq4 also linear"), has_commas();
         /// linear and mlp: bring features to one scale first.
         standardise: Option<bool> = None;

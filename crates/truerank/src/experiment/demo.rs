@@ -14,7 +14,7 @@ options! {
         preset: Preset = Preset::Small;
         /// Sessions to simulate.
         sessions: Option<u64> = None, usual("200 per training query"), at_least(1.0);
-        /// Kind of ranker: linear, mlp, mlp:SIZE,SIZE,… or linear-raw.
+        /// Kind of ranker: linear, mlp, mlp:SIZE,SIZE,…, linear-raw or trees.
         model: ModelForm = ModelForm::mlp(), usual("mlp");
         /// Training steps at most, for each MLP.
         steps: Option<usize> = None, usual("1000, on fewer than 10,000 training queries 300"), at_least(1.0);
