@@ -17,7 +17,7 @@ from pathlib import Path
 from environments import environment
 
 ROOT = Path(__file__).resolve().parent.parent
-SUBJECTS = ["reading", "simulating", "weights", "counting", "text", "em", "mlp", "training", "scoring", "pipeline", "clax"]
+SUBJECTS = ["reading", "simulating", "weights", "counting", "text", "em", "mlp", "training", "boosting", "scoring", "pipeline", "clax"]
 SUBJECTS += ["python", "large", "scaling"]
 MODULES = ["numpy", "pandas", "sklearn", "pyarrow", "duckdb", "polars", "torch", "lightgbm", "onnxruntime", "safetensors"]
 

@@ -7,14 +7,13 @@ import numpy as np
 import onnxruntime
 
 from .common import Row, seconds
-from .training import Part
+from .tables import read_part
 
 
 def rows(setup):
     folder = setup.folder / "scoring"
     setup.truerank("generate", "--preset", setup.pick("small", "tiny"), "--format", "parquet", "-o", folder)
-    train = Part.read(folder / "train.parquet")
-    features, grades = train.features.numpy(), train.grades.numpy()
+    features, grades, _ = read_part(folder / "train.parquet")
     documents = np.resize(features, (setup.pick(100_000, 2_000), features.shape[1]))
     documents.tofile(folder / "rows.f32")
     sizes = [(300, 31), (300, 255)]

@@ -3,12 +3,11 @@
 import re
 import time
 
-import numpy as np
-import pyarrow.parquet as pq
 import torch
 
 from . import networks
 from .common import AtLeast, Row
+from .tables import read_part
 
 BATCH = 256
 CHECK_EVERY = 10
@@ -24,12 +23,7 @@ class Part:
 
     @classmethod
     def read(cls, path):
-        table = pq.read_table(path).to_pandas()
-        names = [name for name in table if re.fullmatch(r"f\d+", name)]
-        starts = np.flatnonzero(table["query"].diff().fillna(1))
-        features, grades = table[names].to_numpy(np.float32), table["grade"].to_numpy(np.float32)
-        sizes = np.diff(starts, append=len(table))
-        return cls(torch.tensor(features), torch.tensor(grades), torch.tensor(sizes))
+        return cls(*map(torch.tensor, read_part(path)))
 
     def select(self, queries):
         """The rows of some queries, and where each goes in a table with one list per line."""
