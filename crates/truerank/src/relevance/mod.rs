@@ -25,6 +25,7 @@ mod estimation;
 mod estimator;
 #[cfg(test)]
 mod everywhere;
+mod examined;
 mod expected;
 mod exposures;
 mod file;
