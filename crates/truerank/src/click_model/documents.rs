@@ -67,9 +67,12 @@ impl<'a> Documents<'a> {
 
     /// Successes over trials.
     pub fn update(&mut self, sums: &[Sum]) {
-        self.move_table(sums, |sum, (won, of), value| {
-            if sum.of + of > 0.0 { (sum.won + won) / (sum.of + of) } else { value }
-        });
+        self.move_table(
+            sums,
+            |sum, (won, of), value| {
+                if sum.of + of > 0.0 { (sum.won + won) / (sum.of + of) } else { value }
+            },
+        );
         self.regress(|_, sum| (sum.won, sum.of), sums);
     }
 
@@ -111,9 +114,7 @@ impl<'a> Documents<'a> {
         let places = self.place_of_doc.iter().copied();
         let items = match &self.regression {
             None => evidence(places.zip(sums)),
-            Some(regression) => {
-                evidence(self.others(regression).map(|doc| (self.place_of_doc[doc], &sums[doc])))
-            }
+            Some(regression) => evidence(self.others(regression).map(|doc| (self.place_of_doc[doc], &sums[doc]))),
         };
         self.prior.fitted(&items)
     }

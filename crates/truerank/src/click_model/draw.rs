@@ -2,9 +2,9 @@
 
 use rand::RngExt;
 
+use super::ClickModelKind;
 use super::browsing::{Browsing, PageView};
 use super::kind::Family;
-use super::ClickModelKind;
 use crate::random::Random;
 
 /// What happened on one page, by document from the top; reused from session to session.

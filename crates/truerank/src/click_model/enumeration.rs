@@ -182,7 +182,8 @@ fn expected(users: &[Browsing], per_user: bool, page: &ListParameters, pages: &[
         documents
     };
     let mut part = Part::new(kind, 6, per_user.then_some(users.len()), (0.0, 0.0));
-    part.values = users.iter().take(if per_user { users.len() } else { 1 }).flat_map(|user| user.values.clone()).collect();
+    part.values =
+        users.iter().take(if per_user { users.len() } else { 1 }).flat_map(|user| user.values.clone()).collect();
     let em = Em {
         observed: &observed,
         parts: vec![part],

@@ -232,12 +232,7 @@ fn additive_cell(cell: &SlotCell, gamma: f64, values: &[f64]) -> (f64, Sum, [Sum
     let (weight, half) = (cell.shown * curvature(score), cell.clicks - cell.shown / 2.0);
     let probability = logistic(score);
     let found = times_log(cell.clicks, probability) + times_log(cell.shown - cell.clicks, 1.0 - probability);
-    let sum = |other: f64| Sum {
-        won: half - weight * other,
-        of: weight,
-        evident: cell.clicks,
-        evident_of: cell.shown,
-    };
+    let sum = |other: f64| Sum { won: half - weight * other, of: weight, evident: cell.clicks, evident_of: cell.shown };
     (found, sum(slot), [sum(own), Sum::default(), Sum::default()])
 }
 
@@ -378,9 +373,7 @@ impl<'a> Walk<'a> {
                     Sum { won: followed + ended * go_on * none / end, of: all, evident: followed, evident_of: chances };
                 After { went_on: [went_on, Sum::default()], ..After::default() }
             }
-            ClickModelKind::Sdbn => {
-                After { satisfaction: Sum::plain(ended * sigma / end, all), ..After::default() }
-            }
+            ClickModelKind::Sdbn => After { satisfaction: Sum::plain(ended * sigma / end, all), ..After::default() },
             ClickModelKind::Dbn => {
                 let not_satisfied = ended * (1.0 - sigma / end);
                 let won = followed + ended * (1.0 - sigma) * self.values[0] * none / end;

@@ -94,19 +94,32 @@ impl ClickModelOptions {
         known.sort_unstable();
         known.dedup();
         if known.len() < self.model.len() {
-            return Err(Error::option("model", "names a click model twice; for several kinds of its users there is `clusters`"));
+            return Err(Error::option(
+                "model",
+                "names a click model twice; for several kinds of its users there is `clusters`",
+            ));
         }
         let parts = self.model.len() * self.clusters;
         if self.per_user && parts > 1 {
-            return Err(Error::option("per_user", "gives each user parameters of their own, but `clusters` or several of `model` share them; choose one"));
+            return Err(Error::option(
+                "per_user",
+                "gives each user parameters of their own, but `clusters` or several of `model` share them; choose one",
+            ));
         }
         let alone = |kind: &&ClickModelKind| matches!(kind.family(), Family::Trust | Family::Additive);
         if let Some(kind) = self.model.iter().find(alone).filter(|_| parts > 1) {
-            return Err(Error::option("model", format!("has {kind} among several kinds of users, but its relevance has a scale of its own; fit it alone")));
+            return Err(Error::option(
+                "model",
+                format!(
+                    "has {kind} among several kinds of users, but its relevance has a scale of its own; fit it alone"
+                ),
+            ));
         }
         self.check_users()?;
         match &self.relevance {
-            Some(RelevanceForm::Mlp(_)) => Err(Error::option("relevance", "is mlp, but click models have table or linear")),
+            Some(RelevanceForm::Mlp(_)) => {
+                Err(Error::option("relevance", "is mlp, but click models have table or linear"))
+            }
             Some(RelevanceForm::Linear) if !has_data => {
                 Err(Error::option("relevance", "is linear, but there are no features: name them with `data`"))
             }
@@ -164,9 +177,8 @@ impl ClickModelOptions {
             ModelPrior::Laplace => ((1.0, 2.0), BetaPrior::new(observed.positions, 0.5, 2.0)),
             ModelPrior::None => ((0.0, 0.0), BetaPrior::new(observed.positions, 0.5, 0.0)),
         };
-        let regression = || {
-            design.map(|(design, docs)| Regression { model: Logistic::new(design, 0.5), docs: docs.clone() })
-        };
+        let regression =
+            || design.map(|(design, docs)| Regression { model: Logistic::new(design, 0.5), docs: docs.clone() });
         let documents = || Documents::new(&observed.place_of_doc, first.clone(), regression(), 0.5);
         let users = self.per_user.then_some(observed.users);
         let believed = if self.per_user && self.prior == ModelPrior::Fitted { (0.5, 1.0) } else { believed };
@@ -282,7 +294,8 @@ impl ClickModelOptions {
         match parts {
             1 => self.model.iter().map(|kind| format!("{kind} leaves open: {}", kind.about().open)).collect(),
             _ if self.model.len() > 1 => vec![
-                "models share one relevance; position 1 counts as always examined, so that it means the same to all".into(),
+                "models share one relevance; position 1 counts as always examined, so that it means the same to all"
+                    .into(),
             ],
             _ => vec![format!("{} leaves open: {}", self.model[0], self.model[0].about().open)],
         }

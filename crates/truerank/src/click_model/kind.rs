@@ -65,7 +65,8 @@ pub(super) enum Family {
 }
 
 const MOVED: &str = "documents at several positions, or features";
-const FACTOR: &str = "examination and relevance are known up to a common factor; the largest examination of the population is set to 1";
+const FACTOR: &str =
+    "examination and relevance are known up to a common factor; the largest examination of the population is set to 1";
 const NOTHING: &str = "nothing, but because the model assumes that position 1 is always examined";
 
 impl ClickModelKind {

@@ -23,7 +23,9 @@ impl ClickLog<'_> {
     /// The transitions of a block of counts; an error where they were not counted.
     pub fn transitions_of<'c>(counts: &'c dyn CountsView, block: &Block) -> Result<Cow<'c, Transitions>> {
         counts.transitions(block)?.ok_or_else(|| {
-            Error::parameter("these counts have no click transitions, which click models need; count the log with `transitions`")
+            Error::parameter(
+                "these counts have no click transitions, which click models need; count the log with `transitions`",
+            )
         })
     }
 
@@ -39,7 +41,9 @@ impl ClickLog<'_> {
     /// Refuses a log without transitions.
     pub(super) fn check(&self) -> Result<()> {
         match self.transitions.rows.is_empty() {
-            true => Err(Error::parameter("the log has no click transitions, so there is nothing that a click model could tell")),
+            true => Err(Error::parameter(
+                "the log has no click transitions, so there is nothing that a click model could tell",
+            )),
             false => Ok(()),
         }
     }

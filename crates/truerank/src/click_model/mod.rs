@@ -19,12 +19,14 @@
 //! log-likelihood and perplexity as PyClick and CLAX define them.
 
 mod browsing;
+mod cells;
 mod documents;
 mod draw;
 mod em;
 #[cfg(test)]
 mod enumeration;
 mod expectation;
+mod file;
 mod fit;
 #[cfg(test)]
 mod golden;
@@ -40,12 +42,15 @@ mod recovery;
 pub(crate) mod testing;
 
 pub use browsing::{Browsing, Exposed, FLOOR, PageView};
+pub use cells::ModelCell;
 pub use draw::Session;
 pub use fit::{ClickModelOptions, ModelPrior};
 pub use kind::{About, ClickModelKind};
 pub use log::ClickLog;
 pub use measures::{ClickMeasures, PositionMeasures};
-pub use model::{ClickModel, DocumentParameters, Followed, ListParameters, ModelOnLog, OfUsers, UserKind, exposed_after};
+pub use model::{
+    ClickModel, DocumentParameters, Followed, ListParameters, ModelOnLog, OfUsers, UserKind, exposed_after,
+};
 
 #[cfg(doc)]
 use crate::counts::Transitions;

@@ -95,7 +95,9 @@ impl ClickModel {
         for UserKind { browsing, share, .. } in &self.kinds {
             check_row(browsing.kind, &browsing.values, browsing.kind.parameter_count(self.positions()))?;
             if !(0.0..=1.0).contains(share) || browsing.positions != self.positions() {
-                return Err(Error::parameter("kinds of users should have shares between 0 and 1 and the same positions"));
+                return Err(Error::parameter(
+                    "kinds of users should have shares between 0 and 1 and the same positions",
+                ));
             }
         }
         self.check_users()?;
@@ -131,11 +133,15 @@ impl ClickModel {
         let unseen = self.unseen_attraction.iter().chain(&self.unseen_satisfaction);
         let all = self.documents.iter().flat_map(|document| [Some(document.attraction), document.satisfaction]);
         if let Some(value) = all.flatten().chain(unseen.copied()).find(|value| !(0.0..=1.0).contains(value)) {
-            return Err(Error::parameter(format!("attraction and satisfaction should be between 0 and 1, but one is {value}")));
+            return Err(Error::parameter(format!(
+                "attraction and satisfaction should be between 0 and 1, but one is {value}"
+            )));
         }
         let complete = self.documents.iter().all(|document| document.satisfaction.is_some() == needed);
         if !complete || self.unseen_attraction.is_empty() || self.unseen_satisfaction.is_empty() == needed {
-            return Err(Error::parameter("documents should have a satisfaction where the model has one, and only there"));
+            return Err(Error::parameter(
+                "documents should have a satisfaction where the model has one, and only there",
+            ));
         }
         let known = |document: &DocumentParameters| {
             (document.query as usize) < self.queries.len() && (document.doc as usize) < self.docs.len()
@@ -169,7 +175,9 @@ impl ClickModel {
         if let OfUsers::Parameters(values) = &mut self.of_users {
             values.iter_mut().for_each(|value| *value = of_users(*value));
         }
-        self.documents.iter_mut().for_each(|document| document.attraction = of_documents(document.attraction).min(MOST));
+        self.documents
+            .iter_mut()
+            .for_each(|document| document.attraction = of_documents(document.attraction).min(MOST));
         self.unseen_attraction.iter_mut().for_each(|value| *value = of_documents(*value).min(MOST));
     }
 
@@ -214,7 +222,7 @@ fn check_row(kind: ClickModelKind, row: &[f64], width: usize) -> Result<()> {
 /// A click model with the users and documents of a log looked up.
 pub struct ModelOnLog<'m> {
     model: &'m ClickModel,
-    log: &'m ClickLog<'m>,
+    pub(super) log: &'m ClickLog<'m>,
     users: Vec<Option<u32>>,
     queries: Vec<Option<u32>>,
     docs: Vec<Option<u32>>,

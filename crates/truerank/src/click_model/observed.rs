@@ -212,8 +212,12 @@ impl Observed {
         cells.sort_by_key(key);
         let same = cells.chunk_by(|a, b| key(a) == key(b));
         let sum = |cells: &[SlotCell], value: fn(&SlotCell) -> f64| cells.iter().map(value).sum();
-        same.map(|same| SlotCell { shown: sum(same, |cell| cell.shown), clicks: sum(same, |cell| cell.clicks), ..same[0] })
-            .collect()
+        same.map(|same| SlotCell {
+            shown: sum(same, |cell| cell.shown),
+            clicks: sum(same, |cell| cell.clicks),
+            ..same[0]
+        })
+        .collect()
     }
 
     /// What users did on the pages of a piece, list by list.

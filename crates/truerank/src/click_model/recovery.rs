@@ -153,8 +153,10 @@ fn kinds_of_users_are_found() {
             .map(|user| {
                 let mut browsing = Browsing::constant(kind, 5, depths[user % 2]);
                 if kind == ClickModelKind::Ubm {
-                    browsing.values = (1..=5).flat_map(|k| (0..k).map(move |from| (k - from) as i32 - 1))
-                        .map(|skipped| depths[user % 2].powi(skipped)).collect();
+                    browsing.values = (1..=5)
+                        .flat_map(|k| (0..k).map(move |from| (k - from) as i32 - 1))
+                        .map(|skipped| depths[user % 2].powi(skipped))
+                        .collect();
                 }
                 browsing
             })
@@ -186,7 +188,8 @@ fn users_of_different_models_are_told_apart() {
 
 #[test]
 fn the_right_model_predicts_unseen_sessions_best() {
-    let kinds = [ClickModelKind::Pbm, ClickModelKind::Ubm, ClickModelKind::Dcm, ClickModelKind::Sdbn, ClickModelKind::Dbn];
+    let kinds =
+        [ClickModelKind::Pbm, ClickModelKind::Ubm, ClickModelKind::Dcm, ClickModelKind::Sdbn, ClickModelKind::Dbn];
     for (number, truth) in kinds.into_iter().enumerate() {
         let (world, _) = world(truth, 40 + number as u64);
         let (train, test) = (world.log(30_000, 1), world.log(30_000, 2));
@@ -209,7 +212,11 @@ fn bytes_do_not_depend_on_threads() {
     let draw = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            ClickModelOptions::new().model(vec![ClickModelKind::Dbn]).per_user(true).fit(&log.view(), None, &Silent).unwrap()
+            ClickModelOptions::new()
+                .model(vec![ClickModelKind::Dbn])
+                .per_user(true)
+                .fit(&log.view(), None, &Silent)
+                .unwrap()
         })
     };
     assert_eq!(draw(1), draw(3));

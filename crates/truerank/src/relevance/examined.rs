@@ -1,10 +1,8 @@
 //! Who looks where, cell by cell: by user and position, or by a click model, given the clicks above.
 
-use rayon::prelude::*;
-
 use crate::Result;
-use crate::click_model::{ClickLog, ClickModel, ModelOnLog, exposed_after};
-use crate::counts::{Cell, CountsView, Transition, Transitions};
+use crate::click_model::{ClickLog, ClickModel, ModelCell};
+use crate::counts::{Cell, CountsView, Transitions};
 use crate::propensity::Examination;
 
 /// The probability of examination in each cell.
@@ -80,64 +78,29 @@ impl ModelExposures {
     }
 }
 
-/// Sums over the impressions of a cell.
-type Sum = (Key, f64, Exposure);
-
 fn of_transitions(
     counts: &dyn CountsView,
     transitions: &Transitions,
     model: &ClickModel,
 ) -> Result<Vec<(Key, Exposure)>> {
     let log = ClickLog { transitions, queries: counts.queries(), docs: counts.docs(), users: counts.users() };
-    let on = model.on(&log)?;
-    let lists: Vec<&[Transition]> = transitions.rows.chunk_by(|a, b| a.list == b.list).collect();
-    let sums: Vec<Vec<Sum>> = lists.par_iter().map(|rows| of_list(&on, transitions, rows)).collect();
-    let mut sums = sums.concat();
+    let key = |cell: &ModelCell| (cell.query, cell.doc, cell.position, cell.user);
+    let mut cells = model.on(&log)?.cells();
     // Stable: what is added up stays in the order of lists.
-    sums.sort_by_key(|(key, ..)| *key);
-    Ok(sums.chunk_by(|a, b| a.0 == b.0).map(mean).collect())
+    cells.sort_by_key(key);
+    Ok(cells.chunk_by(|a, b| key(a) == key(b)).map(|same| (key(&same[0]), mean(same))).collect())
 }
 
-fn mean(same: &[Sum]) -> (Key, Exposure) {
-    let total: f64 = same.iter().map(|(_, shown, _)| shown).sum();
-    let mean = |value: fn(&Exposure) -> f64| {
-        same.iter().map(|(_, shown, exposure)| shown * value(exposure)).sum::<f64>() / total
-    };
-    let exposure = Exposure {
-        slope: mean(|it| it.slope),
-        square: mean(|it| it.square),
-        shift: mean(|it| it.shift),
-        average: (mean(|it| it.average.0), mean(|it| it.average.1)),
-    };
-    (same[0].0, exposure)
-}
-
-/// The exposures of a list's documents to each user, by where the last click was.
-fn of_list(on: &ModelOnLog<'_>, transitions: &Transitions, rows: &[Transition]) -> Vec<Sum> {
-    let number = rows[0].list as usize;
-    let (list, shown) = (on.list(number), transitions.of(&transitions.lists[number]));
-    let (page, query) = (list.view(), transitions.lists[number].query);
-    let population = on.population();
-    let mut sums = Vec::new();
-    for of_user in rows.chunk_by(|a, b| a.user == b.user) {
-        let followed = on.of_user(of_user[0].user);
-        for steps in of_user.chunk_by(|a, b| a.from == b.from) {
-            let from = list.positions.partition_point(|&position| position <= steps[0].from);
-            let own = exposed_after(&followed, &page, from);
-            let average = exposed_after(&population, &page, from);
-            let mut at_risk: u64 = steps.iter().map(|row| row.sessions).sum();
-            for ((own, average), listed) in own.iter().zip(&average).zip(&shown[from..]) {
-                if at_risk == 0 {
-                    break;
-                }
-                let key = (query, listed.doc, listed.position, of_user[0].user);
-                // A slope below 0 would have irrelevant documents clicked more.
-                let slope = own.slope.max(0.0);
-                let average = (average.slope.max(0.0), average.shift);
-                sums.push((key, at_risk as f64, Exposure { slope, square: slope * slope, shift: own.shift, average }));
-                at_risk -= steps.iter().filter(|row| row.to == listed.position).map(|row| row.sessions).sum::<u64>();
-            }
-        }
+/// The mean over the impressions of a cell, whatever was clicked above.
+fn mean(same: &[ModelCell]) -> Exposure {
+    let total: f64 = same.iter().map(|cell| cell.shown as f64).sum();
+    let mean =
+        |value: fn(&ModelCell) -> f64| same.iter().map(|cell| cell.shown as f64 * value(cell)).sum::<f64>() / total;
+    // A slope below 0 would have irrelevant documents clicked more.
+    Exposure {
+        slope: mean(|cell| cell.exposed.slope.max(0.0)),
+        square: mean(|cell| cell.exposed.slope.max(0.0).powi(2)),
+        shift: mean(|cell| cell.exposed.shift),
+        average: (mean(|cell| cell.average.slope.max(0.0)), mean(|cell| cell.average.shift)),
     }
-    sums
 }

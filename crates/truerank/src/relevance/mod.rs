@@ -19,6 +19,8 @@
 //! `gains.rs` and `lists.rs` check priors and varying lists against simulated truth.
 
 mod choice;
+#[cfg(test)]
+mod click_models;
 mod correction;
 mod diagnostics;
 mod estimation;
