@@ -17,6 +17,7 @@ pub mod fit;
 pub mod generate;
 mod log_arguments;
 mod memory;
+mod predict_by_model;
 pub mod predict_clicks;
 pub mod propensity;
 mod propensity_report;

@@ -64,6 +64,18 @@ impl Browsing {
         Browsing { kind, positions, values: vec![value; kind.parameter_count(positions)] }
     }
 
+    /// The position-based model of a user who examines position k with probability `k^−eta`.
+    pub fn power_law(eta: f64, positions: usize) -> Self {
+        let values = (1..=positions).map(|k| (k as f64).powf(-eta)).collect();
+        Browsing { kind: ClickModelKind::Pbm, positions, values }
+    }
+
+    /// θ(k) for positions 1, 2, … where examination depends on the position alone and a click is examination and relevance;
+    /// `None` for models in which earlier clicks matter. Cells can be drawn directly only from the former.
+    pub fn examination(&self) -> Option<&[f64]> {
+        (self.kind == ClickModelKind::Pbm).then_some(&self.values)
+    }
+
     pub(super) fn after_skip(&self) -> f64 {
         after_skip(self.kind, &self.values)
     }
