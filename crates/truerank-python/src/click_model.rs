@@ -50,7 +50,7 @@ pub fn _fit_click_model<'py>(
     let data = data.map(PyDataset::training_part).transpose()?;
     options.check(data.is_some()).map_err(to_python)?;
     let counts = counts.inner.clone();
-    let found = run(py, progress, |progress| with_log(&counts, |log| options.fit(log, data.as_deref(), progress)))?;
+    let found = run(py, progress, |progress| options.fit_counts(&*counts, data.as_deref(), progress))?;
     Ok(PyClickModel { inner: Arc::new(found) })
 }
 

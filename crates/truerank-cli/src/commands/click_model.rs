@@ -75,14 +75,14 @@ impl ClickModel {
             Some(data) => together(&self.counts, data),
             None => self.counts.display().to_string(),
         };
-        let transitions = ClickLog::all_transitions(counts.as_ref()).with_context(place)?;
+        let model = options.fit_counts(counts.as_ref(), data.as_ref(), progress).with_context(place)?;
+        let transitions = ClickLog::all_transitions(counts.as_ref())?;
         let log = ClickLog {
             transitions: &transitions,
             queries: counts.queries(),
             docs: counts.docs(),
             users: counts.users(),
         };
-        let model = options.fit(&log, data.as_ref(), progress).with_context(place)?;
         let measures = model.measure(&log)?;
         model.write(&self.output)?;
         progress.finish();

@@ -3,7 +3,7 @@
 use rand::RngExt;
 
 use super::ClickModelKind;
-use super::browsing::{Browsing, PageView};
+use super::browsing::{Browsing, PageView, logistic, logit};
 use super::kind::Family;
 use crate::random::Random;
 
@@ -58,8 +58,8 @@ impl Browsing {
                     (examined, random.random_bool(self.values[part + position as usize - 1]) && examined)
                 }
                 ClickModelKind::Additive => {
-                    let score = super::browsing::logit(page.attraction[at]) + value;
-                    let clicked = random.random_bool(super::browsing::logistic(score));
+                    let score = logit(page.attraction[at]) + value;
+                    let clicked = random.random_bool(logistic(score));
                     (clicked, clicked)
                 }
                 _ => {

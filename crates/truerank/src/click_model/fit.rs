@@ -1,18 +1,21 @@
 //! From click transitions to a click model: what people choose enters, a fitted model leaves.
 
+use super::browsing::{logistic, logit};
 use super::documents::{Documents, Regression};
-use super::em::{Em, Part};
+use super::em::{Em, Part, Totals};
+use super::expectation::Sum;
 use super::kind::Family;
 use super::model::{ClickModel, DocumentParameters, OfUsers, UserKind};
 use super::observed::Observed;
 use super::prior::BetaPrior;
 use super::{Browsing, ClickLog, ClickModelKind};
+use crate::counts::CountsView;
 use crate::data::{Dataset, Join};
 use crate::named::named;
 use crate::options::{Options, listed, options};
 use crate::progress::Progress;
 use crate::propensity::em::{Design, Logistic, Squarem};
-use crate::propensity::{Fit, RelevanceForm};
+use crate::propensity::{Fit, Joined, RelevanceForm};
 use crate::{Error, Result};
 
 /// What is believed of parameters before clicks.
@@ -116,9 +119,17 @@ impl ClickModelOptions {
             ));
         }
         self.check_users()?;
+        self.check_relevance(has_data)
+    }
+
+    fn check_relevance(&self, has_data: bool) -> Result<()> {
         match &self.relevance {
             Some(RelevanceForm::Mlp(_)) => {
                 Err(Error::option("relevance", "is mlp, but click models have table or linear"))
+            }
+            Some(RelevanceForm::Table) if has_data => {
+                let finding = "is table, which makes no use of features: leave out `data`, or use linear";
+                Err(Error::option("relevance", finding))
             }
             Some(RelevanceForm::Linear) if !has_data => {
                 Err(Error::option("relevance", "is linear, but there are no features: name them with `data`"))
@@ -140,6 +151,25 @@ impl ClickModelOptions {
                 Err(Error::option(option, finding))
             }
         }
+    }
+
+    /// Fits the model to counts with click transitions, and notes what their documents cannot compare. The transitions are held
+    /// in memory.
+    pub fn fit_counts(
+        &self,
+        counts: &dyn CountsView,
+        data: Option<&Dataset>,
+        progress: &dyn Progress,
+    ) -> Result<ClickModel> {
+        self.check(data.is_some())?;
+        let transitions = ClickLog::all_transitions(counts)?;
+        let (queries, docs, users) = (counts.queries(), counts.docs(), counts.users());
+        let mut model = self.fit(&ClickLog { transitions: &transitions, queries, docs, users }, data, progress)?;
+        if self.model.iter().any(|kind| kind.family() != Family::Cascade) {
+            let log = Joined::new(counts, data);
+            model.notes.extend(log.comparable_positions(data.is_some())?.explain(counts));
+        }
+        Ok(model)
     }
 
     /// Fits the model. Features are those of the log's documents, where there are any.
@@ -237,8 +267,7 @@ impl ClickModelOptions {
             for (cluster, part) in of_kind.iter_mut().enumerate() {
                 let step = 2.0 * (cluster as f64 / (self.clusters - 1) as f64) - 1.0;
                 for value in &mut part.values {
-                    let value_logit = super::browsing::logit(value.clamp(0.02, 0.98));
-                    *value = super::browsing::logistic(value_logit + step);
+                    *value = logistic(logit(value.clamp(0.02, 0.98)) + step);
                 }
             }
         }
@@ -246,64 +275,79 @@ impl ClickModelOptions {
 
     fn finish(&self, em: Em<'_>, fit: Fit, log: &ClickLog<'_>) -> ClickModel {
         let totals = em.expect();
-        let positions = em.observed.positions;
         let of_users = match (self.per_user, em.parts.len()) {
             (true, _) => OfUsers::Parameters(em.parts[0].values.clone()),
             (false, 1) => OfUsers::Alike,
             (false, _) => OfUsers::Shares(totals.of_users.clone()),
         };
-        let told = |row: &[f64]| (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b]).then(b.cmp(&a)));
-        let most: Vec<Option<usize>> = totals.of_users.chunks_exact(em.parts.len()).map(told).collect();
-        let kinds = em.parts.iter().zip(&em.shares).enumerate().map(|(number, (part, share))| UserKind {
-            browsing: Browsing { kind: part.kind, positions, values: population(part, &totals.browsing[number]) },
-            share: *share,
-            users: if em.parts.len() > 1 {
-                most.iter().filter(|kind| **kind == Some(number)).count()
-            } else {
-                log.users.len()
-            },
-        });
-        let satisfaction = em.satisfaction.as_ref();
-        let documents = em.observed.docs.iter().enumerate().map(|(number, &(query, doc))| DocumentParameters {
-            query,
-            doc,
-            attraction: em.attraction.values[number],
-            satisfaction: satisfaction.map(|documents| documents.values[number]),
-        });
         let mut model = ClickModel {
-            kinds: kinds.collect(),
+            kinds: kinds(&em, &totals, log.users.len()),
             users: if of_users == OfUsers::Alike { Default::default() } else { log.users.clone() },
             of_users,
             queries: log.queries.clone(),
             docs: log.docs.clone(),
-            documents: documents.collect(),
+            documents: documents(&em),
             unseen_attraction: em.attraction.prior.means.clone(),
-            unseen_satisfaction: satisfaction.map_or_else(Vec::new, |documents| documents.prior.means.clone()),
+            unseen_satisfaction: em.satisfaction.as_ref().map_or_else(Vec::new, |them| them.prior.means.clone()),
+            notes: self.notes(em.parts.len(), fit.converged),
             fit: Fit {
                 log_likelihood: fit.log_likelihood.iter().map(|value| value / em.observed.impressions).collect(),
-                converged: fit.converged,
+                ..fit
             },
-            notes: self.notes(em.parts.len()),
         };
         model.fix_scale();
         model
     }
 
-    /// What no amount of clicks tells.
-    fn notes(&self, parts: usize) -> Vec<String> {
-        match parts {
-            1 => self.model.iter().map(|kind| format!("{kind} leaves open: {}", kind.about().open)).collect(),
-            _ if self.model.len() > 1 => vec![
-                "models share one relevance; position 1 counts as always examined, so that it means the same to all"
-                    .into(),
-            ],
-            _ => vec![format!("{} leaves open: {}", self.model[0], self.model[0].about().open)],
-        }
+    /// What no amount of clicks tells, and whether more iterations would.
+    fn notes(&self, parts: usize, converged: bool) -> Vec<String> {
+        let open = match parts > 1 && self.model.len() > 1 {
+            false => format!("{} leaves open: {}", self.model[0], self.model[0].about().open),
+            true => {
+                "models share one relevance, and position 1 counts as always examined, so that it means the same to all"
+                    .to_string()
+            }
+        };
+        let stopped = (!converged).then(|| {
+            let finding = "the fit did not converge in";
+            format!("{finding} {} iterations: give it more, or a wider tolerance", self.iterations)
+        });
+        std::iter::once(open).chain(stopped).collect()
     }
 }
 
+/// Kinds of users, with how many are most likely of each.
+fn kinds(em: &Em<'_>, totals: &Totals, users: usize) -> Vec<UserKind> {
+    let parts = em.parts.len();
+    let likeliest = |row: &[f64]| (0..parts).max_by(|&a, &b| row[a].total_cmp(&row[b]).then(b.cmp(&a)));
+    let most: Vec<Option<usize>> = totals.of_users.chunks_exact(parts).map(likeliest).collect();
+    let of_kind = |number: usize| match parts {
+        1 => users,
+        _ => most.iter().filter(|kind| **kind == Some(number)).count(),
+    };
+    let parts = em.parts.iter().zip(&em.shares).zip(&totals.browsing).enumerate();
+    parts
+        .map(|(number, ((part, &share), sums))| UserKind {
+            browsing: Browsing { kind: part.kind, positions: em.observed.positions, values: population(part, sums) },
+            share,
+            users: of_kind(number),
+        })
+        .collect()
+}
+
+fn documents(em: &Em<'_>) -> Vec<DocumentParameters> {
+    let docs = em.observed.docs.iter().enumerate();
+    docs.map(|(number, &(query, doc))| DocumentParameters {
+        query,
+        doc,
+        attraction: em.attraction.values[number],
+        satisfaction: em.satisfaction.as_ref().map(|documents| documents.values[number]),
+    })
+    .collect()
+}
+
 /// The parameters of a user nobody knows: those of the kind, or what is believed of users, or else their mean by trials.
-fn population(part: &Part, sums: &[super::expectation::Sum]) -> Vec<f64> {
+fn population(part: &Part, sums: &[Sum]) -> Vec<f64> {
     if !part.per_user {
         return part.values.clone();
     }
