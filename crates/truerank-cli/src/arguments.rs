@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, convert, count, demo, doctor, evaluate, experiment, explain, export, fit, generate, predict_clicks,
-    propensity, relevance, report, score, simulate, sql, train,
+    click_model, completions, convert, count, demo, doctor, evaluate, experiment, explain, export, fit, generate,
+    predict_clicks, propensity, relevance, report, score, simulate, sql, train,
 };
 
 /// Learns what people find relevant from what they clicked, for every kind of searcher.
@@ -56,6 +56,7 @@ pub enum Command {
     Simulate(simulate::Simulate),
     Count(count::Count),
     Propensity(propensity::Propensity),
+    ClickModel(click_model::ClickModel),
     Relevance(relevance::Relevance),
     Train(train::Train),
     Evaluate(evaluate::Evaluate),

@@ -5,6 +5,7 @@
 //! is written in Python, in `python/truerank`.
 
 mod arrays;
+mod click_model;
 mod columns;
 mod counts;
 mod dataset;
@@ -31,6 +32,8 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _truerank {
+    #[pymodule_export]
+    use crate::click_model::{_fit_click_model, PyClickModel};
     #[pymodule_export]
     use crate::counts::PyCounts;
     #[pymodule_export]

@@ -8,14 +8,18 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use truerank::click_model::ClickModel;
 use truerank::counts::Counts;
+use truerank::data::Dataset;
 use truerank::ids::IdIndex;
+use truerank::progress::Silent;
 use truerank::propensity::Propensities;
 use truerank::ranker::{Export, ExportFormat, TrainingLabels, Writes};
 use truerank::relevance::{
     Diagnostics, Estimation, KnownLog, PairRatio, PairWeights, Relevance, RelevanceOptions, Weight,
 };
 
+use crate::click_model::PyClickModel;
 use crate::counts::PyCounts;
 use crate::dataset::PyDataset;
 use crate::error::{to_python, value_error};
@@ -39,8 +43,30 @@ pub struct PyRelevance {
 /// What weights were made from, for a closer look.
 struct Source {
     counts: Arc<Counts>,
-    propensities: Arc<Propensities>,
+    examined: Examined,
     estimation: Estimation,
+}
+
+/// Who looks where.
+enum Examined {
+    ByPosition(Arc<Propensities>),
+    ByModel(Arc<ClickModel>),
+}
+
+impl Examined {
+    fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
+        match value.cast::<PyClickModel>() {
+            Ok(model) => Ok(Examined::ByModel(model.get().inner.clone())),
+            Err(_) => PyPropensities::of(value).map(Examined::ByPosition),
+        }
+    }
+
+    fn log<'a>(&'a self, counts: &'a Counts, data: Option<&'a Dataset>) -> truerank::Result<KnownLog<'a>> {
+        match self {
+            Examined::ByPosition(propensities) => Ok(KnownLog::examined(counts, data, &**propensities)),
+            Examined::ByModel(model) => KnownLog::modelled(counts, data, model),
+        }
+    }
 }
 
 impl From<Relevance> for PyRelevance {
@@ -51,7 +77,8 @@ impl From<Relevance> for PyRelevance {
 
 /// Turns counts into relevance weights, corrected for who examines what.
 ///
-/// `propensities` are `Propensities` or a fitted estimator of `truerank.propensity`. `estimator` is `"naive"`, `"ips-pbm"`,
+/// `propensities` are `Propensities`, a fitted estimator of `truerank.propensity`, or a `ClickModel`, by which exposure depends on
+/// the clicks above. `estimator` is `"naive"`, `"ips-pbm"`,
 /// `"straightforward"`, `"user-aware"` or `"user-aware-smoothed"`, whose strength `beta` is `"auto"`,
 /// `"likelihood"` or a number, and is taken as it is. Where none is named, weights are user-aware-smoothed and shrunk as far as the
 /// log says toward a prior: predicted from features where there is `data`, else by position. `shrink="none"` turns that off.
@@ -78,14 +105,14 @@ pub fn relevance<'py>(
     let options: RelevanceOptions = options_of(options)?;
     let data = data.map(PyDataset::training_part).transpose()?;
     options.check(data.is_some()).map_err(to_python)?;
-    let (py, counts, propensities) = (counts.py(), counts.get().inner.clone(), PyPropensities::of(propensities)?);
+    let (py, counts, examined) = (counts.py(), counts.get().inner.clone(), Examined::of(propensities)?);
     let (estimation, found) = run(py, progress, |progress| {
-        let log = KnownLog::examined(&*counts, data.as_deref(), &*propensities);
+        let log = examined.log(&counts, data.as_deref())?;
         let estimation = options.weights.estimation(&log, &options.predictor, progress)?;
         let found = estimation.weigh(log.exposures(progress)?)?.relevance()?;
         Ok((estimation, found))
     })?;
-    let source = Some(Source { counts, propensities, estimation });
+    let source = Some(Source { counts, examined, estimation });
     Ok(PyRelevance { inner: Arc::new(found), source })
 }
 
@@ -144,7 +171,10 @@ impl PyRelevance {
         let source = self.source.as_ref().ok_or_else(|| {
             value_error("diagnostics look at single clicks, but a file holds weights alone; estimate them anew")
         })?;
-        let found = run_quiet(py, || Diagnostics::of(&*source.counts, &source.propensities, &source.estimation))?;
+        let found: Diagnostics = run_quiet(py, || {
+            let log = source.examined.log(&source.counts, None)?;
+            source.estimation.weigh(log.exposures(&Silent)?)?.diagnostics()
+        })?;
         json_to_python(py, &found.to_json())
     }
 

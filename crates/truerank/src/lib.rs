@@ -7,6 +7,7 @@
 //! 3. [`log`]: impressions, from Parquet, CSV, TSV, JSON and OpenSearch UBI, and to Parquet, CSV and TSV.
 //! 4. [`counts`]: cells `(query, document, position, user) → impressions, clicks`. Nothing below ever sees a session.
 //! 5. [`propensity`]: θ(u,k), the probability that a user examines a position.
+//!    [`click_model`] fits other models of browsing than the position-based one.
 //! 6. [`relevance`]: cells and θ to a relevance weight for each document, with its variance.
 //! 7. [`ranker`], on [`network`]: weights and features to a linear or MLP ranker.
 //! 8. [`evaluate`]: nDCG, ERR and others per query, and whether a difference is more than chance.
@@ -45,6 +46,7 @@
 //! [`sql`] says how to count in a warehouse; with the feature `spark`, module `spark` counts on a cluster.
 //! The library never prints; long work reports to a [`progress::Progress`].
 
+pub mod click_model;
 pub mod counts;
 pub mod data;
 pub mod doctor;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
+use crate::click_model::ClickModelOptions;
 use crate::counts::CountOptions;
 use crate::data::{self, Generation};
 use crate::doctor::Doctor;
@@ -49,6 +50,7 @@ pub fn stages() -> Vec<Stage> {
     ];
     stages.extend(METHODS.iter().map(of_method));
     stages.extend([
+        stage::<ClickModelOptions>("ClickModel", "Fitting a click model"),
         stage::<RelevanceOptions>("Relevance", "Turning clicks into relevance"),
         stage::<Training>("Training", "Training a ranker"),
         stage::<Export>("Export", "Writing for other programs"),
@@ -70,12 +72,13 @@ fn of_method(method: &Method) -> Stage {
 }
 
 /// What is given to a stage beside its options: messages name these like options.
-const INPUTS: [&str; 19] = [
+const INPUTS: [&str; 20] = [
     "to",
     "feature_names",
     "method",
     "data",
     "propensities",
+    "click_model",
     "relevance",
     "pairs",
     "output",

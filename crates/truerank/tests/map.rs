@@ -27,6 +27,7 @@ const ROOMS: &[&str] = &[
     "minimise",
     "network",
     "propensity",
+    "click_model",
     "spark",
     "simulate",
     "relevance",

@@ -1,5 +1,6 @@
 //! One file per subcommand.
 
+pub mod click_model;
 mod common;
 pub mod completions;
 pub mod convert;
@@ -16,6 +17,7 @@ pub mod fit;
 pub mod generate;
 mod log_arguments;
 mod memory;
+mod predict_by_model;
 pub mod predict_clicks;
 pub mod propensity;
 mod propensity_report;
@@ -51,6 +53,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         Command::Fit(command) => command.run(&progress),
         Command::Count(command) => command.run(&progress),
         Command::Propensity(command) => command.run(&progress),
+        Command::ClickModel(command) => command.run(&progress),
         Command::Relevance(command) => command.run(&progress),
         Command::Train(command) => command.run(&progress),
         Command::Evaluate(command) => command.run(&progress),

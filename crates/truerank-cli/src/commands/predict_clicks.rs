@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use serde_json::json;
 use truerank::counts::Counts;
 use truerank::evaluate::{ClickLikelihood, ClickPrediction, Leakage, Resampling};
+use truerank::options::Options;
 use truerank::propensity::Propensities;
 use truerank::relevance::{PredictedRelevance, Relevance};
 use truerank::report::Format;
@@ -13,6 +14,7 @@ use truerank::report::Format;
 use super::common::together;
 use super::evaluate::p_value;
 use super::evaluate_clicks::{check_leakage, interval, leakage_text};
+use super::predict_by_model::predict;
 use crate::options::Typed;
 use crate::output::{Table, measure, print, print_json, thousands, wrap};
 use crate::progress::Shown;
@@ -24,9 +26,11 @@ A click has the probability examination * relevance. Perplexity is 2^(-mean log2
 probability of what happened): 1 is perfect, 2 a coin. Documents without relevance get
 the prior of the position where they are shown, or the mean. The click rate of a document
 has one impression of the overall rate beside. Intervals (95 %) and p come from
-resampling queries.
+resampling queries. A click model (--click-model) is judged by log-likelihood, perplexity
+and conditional perplexity, which are means over positions: do not compare them with the others.
 
 Examples:
+  truerank predict-clicks later/ --click-model click-model.json
   truerank predict-clicks later/ --propensities p.json --relevance relevance.parquet
   truerank predict-clicks later/ --propensities p.json --relevance r.parquet --train-counts earlier/")]
 pub struct PredictClicks {
@@ -34,12 +38,16 @@ pub struct PredictClicks {
     counts: PathBuf,
 
     /// Examination probabilities of users and positions
-    #[arg(long, value_name = "FILE")]
-    propensities: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "click_model")]
+    propensities: Option<PathBuf>,
 
     /// Relevance of documents, from another part of the log (`truerank relevance`)
-    #[arg(long, value_name = "FILE")]
-    relevance: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "click_model")]
+    relevance: Option<PathBuf>,
+
+    /// Predict by a click model instead (`truerank click-model`); the counts need click transitions
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["propensities", "relevance", "train_counts"])]
+    click_model: Option<PathBuf>,
 
     /// Counts of that part: the baselines' click rates [default: those of the predicted log]
     #[arg(long, value_name = "COUNTS")]
@@ -55,14 +63,23 @@ pub struct PredictClicks {
 
 impl PredictClicks {
     pub fn run(self, progress: &Shown) -> Result<()> {
+        if let Some(model) = &self.click_model {
+            if let Some(option) = self.resampling.0.first_given() {
+                bail!("--{option} is for --propensities and --relevance, but there is --click-model");
+            }
+            return predict(&self.counts, model, self.json, progress);
+        }
+        let (Some(propensities_path), Some(relevance)) = (&self.propensities, &self.relevance) else {
+            bail!("--propensities and --relevance, or --click-model, are needed");
+        };
         let counts = Counts::read(&self.counts)?;
-        let propensities = Propensities::read(&self.propensities)?;
-        let predicted = PredictedRelevance::from(&Relevance::read(&self.relevance)?);
+        let propensities = Propensities::read(propensities_path)?;
+        let predicted = PredictedRelevance::from(&Relevance::read(relevance)?);
         let training = self.train_counts.as_deref().map(Counts::read).transpose()?;
         // A log is split by time here: queries on both sides are what there is to predict.
         let shared = check_leakage(self.train_counts.as_deref(), true, &counts, &self.counts)?;
         let found = ClickPrediction::of(&counts, &propensities, &predicted, training.as_ref(), &self.resampling.0)
-            .with_context(|| together(&self.counts, &self.propensities))?;
+            .with_context(|| together(&self.counts, propensities_path))?;
         progress.finish();
         match self.json {
             true => print_json(&to_json(&found, shared.as_ref())),

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
+use truerank::click_model::ClickModel;
 use truerank::counts::{Need, open_counts};
 use truerank::files::{check_file, check_folder, write_folder};
 use truerank::propensity::Propensities;
@@ -34,6 +35,7 @@ unless asked.
 Examples:
   truerank relevance counts/ --propensities clicks.propensities.json -o relevance.parquet
   truerank relevance counts/ --propensities p.json --data data/ -o relevance.parquet
+  truerank relevance counts/ --click-model click-model.json -o relevance.parquet
   truerank relevance counts/ --propensities p.json --estimator ips-pbm -o ips.parquet
   truerank relevance counts/ --propensities p.json --estimator all -o weights/
   truerank relevance counts/ --propensities p.json --prior mean --shrink auto -o r.parquet
@@ -48,8 +50,13 @@ pub struct Relevance {
     counts: PathBuf,
 
     /// Examination probabilities of users and positions
-    #[arg(long, value_name = "FILE")]
-    propensities: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "click_model")]
+    propensities: Option<PathBuf>,
+
+    /// Exposure by a click model, given the clicks above, instead: what `truerank click-model` wrote. The counts need click
+    /// transitions
+    #[arg(long, value_name = "FILE", conflicts_with = "propensities")]
+    click_model: Option<PathBuf>,
 
     #[command(flatten)]
     options: Typed<RelevanceOptions>,
@@ -81,10 +88,16 @@ impl Relevance {
     pub fn run(self, progress: &Shown) -> Result<()> {
         self.check()?;
         let counts = open_counts(&self.counts, &self.memory.room_beside(&self.output), Need::Cells)?;
-        let propensities = Propensities::read(&self.propensities)?;
+        let propensities = self.propensities.as_deref().map(Propensities::read).transpose()?;
+        let model = self.click_model.as_deref().map(ClickModel::read).transpose()?;
         let data = self.data.as_deref().map(|path| read_training_part(path, &self.reading, progress)).transpose()?;
-        let log = KnownLog::examined(counts.as_ref(), data.as_ref(), &propensities);
-        let fits = || together(&self.counts, &self.propensities);
+        let examined = self.propensities.as_deref().or(self.click_model.as_deref()).unwrap_or(Path::new(""));
+        let fits = || together(&self.counts, examined);
+        let log = match (&propensities, &model) {
+            (Some(propensities), _) => KnownLog::examined(counts.as_ref(), data.as_ref(), propensities),
+            (None, Some(model)) => KnownLog::modelled(counts.as_ref(), data.as_ref(), model).with_context(fits)?,
+            (None, None) => bail!("the arguments --propensities or --click-model are needed, but there is neither"),
+        };
         let exposures = log.exposures(progress).with_context(fits)?;
         let estimations = self.options.0.estimations(&log, progress);
         let estimations =

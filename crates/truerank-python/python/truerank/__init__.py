@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from . import experiment, propensity
+from . import click_model, experiment, propensity
 from ._truerank import (
     ClickEvaluation,
+    ClickModel,
     Counts,
     Dataset,
     Diagnosis,
@@ -42,6 +43,7 @@ from ._truerank import (
 
 __all__ = [
     "ClickEvaluation",
+    "ClickModel",
     "Counts",
     "Dataset",
     "Diagnosis",

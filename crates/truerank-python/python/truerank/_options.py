@@ -165,6 +165,18 @@ class DlaOptions(TypedDict, total=False):
     seed: int | None
 
 
+class ClickModelOptions(TypedDict, total=False):
+    """Fitting a click model."""
+
+    model: Sequence[Literal["pbm", "ubm", "cm", "dcm", "sdbn", "dbn", "ccm", "trust", "additive"]] | Literal["pbm", "ubm", "cm", "dcm", "sdbn", "dbn", "ccm", "trust", "additive"] | None
+    per_user: bool | None
+    clusters: int | None
+    prior: Literal["fitted", "laplace", "none"] | None
+    relevance: str | None
+    iterations: int | None
+    tolerance: float | None
+
+
 class RelevanceOptions(TypedDict, total=False):
     """Turning clicks into relevance."""
 

@@ -9,6 +9,7 @@ from typing_extensions import Unpack
 from numpy.typing import ArrayLike, NDArray
 
 from ._options import (
+    ClickModelOptions,
     ClicksOptions,
     CountOptions,
     DataOptions,
@@ -255,12 +256,41 @@ class Propensities:
 
 def relevance(
     counts: Counts,
-    propensities: Propensities | _Fitted,
+    propensities: Propensities | _Fitted | ClickModel,
     *,
     data: Dataset | Splits | None = None,
     progress: _Progress = None,
     **options: Unpack[RelevanceOptions],
 ) -> Relevance: ...
+
+@final
+class ClickModel:
+    @staticmethod
+    def read(path: _Path) -> ClickModel: ...
+    def write(self, path: _Path) -> None: ...
+    @property
+    def kinds(self) -> list[dict[str, Any]]: ...
+    @property
+    def users(self) -> _Ids: ...
+    @property
+    def by_user(self) -> _Floats | None: ...
+    @property
+    def documents(self) -> Table: ...
+    def predict(self, counts: Counts) -> Table: ...
+    def exposure(self, counts: Counts) -> Table: ...
+    def measure(self, counts: Counts) -> dict[str, Any]: ...
+    @property
+    def converged(self) -> bool: ...
+    @property
+    def notes(self) -> list[str]: ...
+
+def _fit_click_model(
+    counts: Counts,
+    data: Dataset | Splits | None,
+    *,
+    progress: _Progress,
+    **options: Unpack[ClickModelOptions],
+) -> ClickModel: ...
 
 @final
 class Relevance:

@@ -156,7 +156,7 @@ impl Transitions {
     }
 
     /// Appends later transitions; their first list may be the last one here, of which there are more.
-    pub(super) fn append(&mut self, later: &Transitions) {
+    pub(crate) fn append(&mut self, later: &Transitions) {
         let Some(first) = later.lists.first() else { return };
         let goes_on = self.is_last(first.query, later.of(first));
         let number = self.lists.len() as u32 - u32::from(goes_on);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Details, Evidence, Fit, LevelAndShape, Propensities, UserClusters};
 use crate::files::table::FileType;
-use crate::files::{Beside, Limit, read_sealed_text, seal_json, write_file};
+use crate::files::{Beside, Limit, lines_of_json, read_sealed_text, seal_json, write_file};
 use crate::ids::Ids;
 use crate::{Error, Result};
 
@@ -122,7 +122,7 @@ impl Propensities {
 
     fn write_document(&self, path: &Path, beside: Option<Beside>) -> Result<()> {
         let document = Document { beside, ..self.to_document() };
-        let text = document.to_text().map_err(|e| Error::input(path, e.to_string()))?;
+        let text = lines_of_json(&document).map_err(|e| Error::input(path, e.to_string()))?;
         write_file(path, &seal_json(&text))
     }
 
@@ -222,24 +222,6 @@ impl EvidenceRow {
 }
 
 impl Document {
-    /// JSON in which people find their way: a line per field, and per entry of fields that list users or clusters.
-    fn to_text(&self) -> serde_json::Result<String> {
-        let mut fields = Vec::new();
-        if let serde_json::Value::Object(object) = serde_json::to_value(self)? {
-            for (name, value) in object {
-                let value = match value {
-                    serde_json::Value::Array(rows) if rows.iter().any(|row| row.is_array() || row.is_object()) => {
-                        let rows = rows.iter().map(|row| format!("    {row}")).collect::<Vec<_>>();
-                        format!("[\n{}\n  ]", rows.join(",\n"))
-                    }
-                    other => other.to_string(),
-                };
-                fields.push(format!("  {}: {value}", serde_json::Value::String(name)));
-            }
-        }
-        Ok(format!("{{\n{}\n}}\n", fields.join(",\n")))
-    }
-
     fn check(&self, path: &Path) -> Result<()> {
         let expect = |whose: &str, found: usize| match found == self.positions {
             true => Ok(()),

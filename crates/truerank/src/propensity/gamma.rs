@@ -29,7 +29,7 @@ const LARGE: f64 = 8.0;
 
 /// ln Γ(x) for x > 0, by Stirling's series (Abramowitz and Stegun 6.1.41): several times as quick as the general
 /// function, which also knows negative numbers.
-pub(super) fn ln_gamma(mut x: f64) -> f64 {
+pub(crate) fn ln_gamma(mut x: f64) -> f64 {
     let mut product = 1.0;
     while x < LARGE {
         product *= x;

@@ -35,7 +35,7 @@ mod bootstrap;
 mod compare;
 pub(crate) mod em;
 mod file;
-mod gamma;
+pub(crate) mod gamma;
 mod identifiability;
 mod interventions;
 mod joined;

@@ -83,11 +83,11 @@ impl<'e> Documents<'e> {
         for (pair, sums) in self.exposures.pairs.iter().enumerate() {
             let divisor = self.divisor(pair, divisor);
             if divisor > 0.0 {
-                clicks += sums.clicks as f64 / divisor;
+                clicks += sums.earned() / divisor;
                 exposure += self.bases[pair] / divisor;
             }
         }
-        Some(if exposure > 0.0 { (clicks / exposure).min(1.0) } else { 0.0 })
+        Some(if exposure > 0.0 { (clicks / exposure).clamp(0.0, 1.0) } else { 0.0 })
     }
 
     /// r̂ of document number `pair`, given the mean.

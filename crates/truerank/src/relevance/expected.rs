@@ -57,7 +57,7 @@ impl Weighing<'_> {
         let moments = self.exposures().moments;
         let (mut level, mut variance) = (0.0, 0.0);
         for cell in cells {
-            let theta = self.exposures().examination.of(cell.user, cell.position);
+            let theta = self.exposures().examined.of(cell).slope;
             // Nobody looked there: no click counts, whatever it would weigh.
             if theta == 0.0 {
                 continue;

@@ -1,14 +1,16 @@
 //! What each shown document's cells sum to under given examination probabilities: what all estimators share.
 
+use super::examined::{Examined, ModelExposures};
 use super::moments::RelevanceMoments;
 use crate::Result;
+use crate::click_model::ClickModel;
 use crate::counts::{Cell, CountsView, by_document};
 use crate::propensity::{Examination, Theta};
 
 /// Counts with their exposure: made once, and then any number of estimators can weigh them.
 pub struct Exposures<'a> {
     pub(super) counts: &'a dyn CountsView,
-    pub(super) examination: Examination<'a>,
+    pub(super) examined: Examined<'a>,
     /// The number of each block's first pair.
     first_pairs: Vec<usize>,
     /// Sorted by query, document.
@@ -19,11 +21,21 @@ pub struct Exposures<'a> {
 impl<'a> Exposures<'a> {
     /// Sums the cells of `counts`. A position past the last one of `propensities` is an error.
     pub fn new(counts: &'a dyn CountsView, propensities: impl Into<Theta<'a>>) -> Result<Self> {
+        let examination = Examination::new(propensities, counts)?;
+        Exposures::with(counts, Examined::ByPosition(examination))
+    }
+
+    /// Sums the cells of `counts`, each with its exposure under a click model, given the clicks above and the user: counts need
+    /// their click transitions.
+    pub fn modelled(counts: &'a dyn CountsView, model: &ClickModel) -> Result<Self> {
+        Exposures::with(counts, Examined::ByModel(ModelExposures::new(counts, model)?))
+    }
+
+    fn with(counts: &'a dyn CountsView, examined: Examined<'a>) -> Result<Self> {
         #[cfg(test)]
         SUMS.with(|sums| sums.set(sums.get() + 1));
-        let examination = Examination::new(propensities, counts)?;
         let (mut pairs, mut first_pairs) = (Vec::with_capacity(counts.totals().shown as usize), Vec::new());
-        let sums = |cells: &[Cell]| by_document(cells).map(|of_pair| pair_sums(of_pair, &examination)).collect();
+        let sums = |cells: &[Cell]| by_document(cells).map(|of_pair| pair_sums(of_pair, &examined)).collect();
         counts.map_cells(
             |_, cells| Ok(sums(cells)),
             |of_block: Vec<PairSums>| {
@@ -32,7 +44,7 @@ impl<'a> Exposures<'a> {
             },
         )?;
         let moments = RelevanceMoments::of(&pairs);
-        Ok(Exposures { counts, examination, first_pairs, pairs, moments })
+        Ok(Exposures { counts, examined, first_pairs, pairs, moments })
     }
 
     /// Hands to `take`, in order of the blocks, what `work` makes of the numbers and cells of a block's pairs.
@@ -66,12 +78,21 @@ pub(super) struct PairSums {
     pub average_exposure: f64,
     /// Σ n·k.
     pub positions: f64,
+    /// Clicks that are expected whatever the relevance, under models that have such.
+    pub mistaken: f64,
+    /// The same if average users had looked.
+    pub average_mistaken: f64,
 }
 
 impl PairSums {
     /// n(q,d).
     pub fn shown(&self) -> f64 {
         self.impressions as f64
+    }
+
+    /// Clicks that relevance has earned.
+    pub fn earned(&self) -> f64 {
+        self.clicks as f64 - self.mistaken
     }
 
     /// The mean position where it was shown, rounded.
@@ -89,7 +110,7 @@ impl PairSums {
 }
 
 /// The sums of one pair's cells.
-fn pair_sums(cells: &[Cell], examination: &Examination<'_>) -> PairSums {
+fn pair_sums(cells: &[Cell], examined: &Examined<'_>) -> PairSums {
     let mut sums = PairSums {
         query: cells[0].query,
         doc: cells[0].doc,
@@ -99,16 +120,20 @@ fn pair_sums(cells: &[Cell], examination: &Examination<'_>) -> PairSums {
         squared_exposure: 0.0,
         average_exposure: 0.0,
         positions: 0.0,
+        mistaken: 0.0,
+        average_mistaken: 0.0,
     };
     for cell in cells {
         let shown = cell.impressions as f64;
-        let theta = examination.of(cell.user, cell.position);
+        let exposure = examined.of(cell);
         sums.impressions += cell.impressions;
         sums.clicks += cell.clicks;
-        sums.exposure += shown * theta;
-        sums.squared_exposure += shown * theta * theta;
-        sums.average_exposure += shown * examination.average_at(cell.position);
+        sums.exposure += shown * exposure.slope;
+        sums.squared_exposure += shown * exposure.square;
+        sums.average_exposure += shown * exposure.average.0;
         sums.positions += shown * f64::from(cell.position);
+        sums.mistaken += shown * exposure.shift;
+        sums.average_mistaken += shown * exposure.average.1;
     }
     sums
 }

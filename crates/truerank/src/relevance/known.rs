@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::{Exposures, PredictedRelevance, RelevancePredictor};
 use crate::Result;
+use crate::click_model::ClickModel;
 use crate::counts::CountsView;
 use crate::data::Dataset;
 use crate::progress::Progress;
@@ -41,6 +42,12 @@ impl<'a> KnownLog<'a> {
     /// A log whose examination is known already.
     pub fn examined(counts: &'a dyn CountsView, data: Option<&'a Dataset>, propensities: impl Into<Theta<'a>>) -> Self {
         KnownLog { theta: OnceLock::from(propensities.into()), ..KnownLog::new(counts, data, None) }
+    }
+
+    /// A log whose exposures are those of a click model, given the clicks above; its counts need their click transitions.
+    pub fn modelled(counts: &'a dyn CountsView, data: Option<&'a Dataset>, model: &ClickModel) -> Result<Self> {
+        let exposures = OnceLock::from(Exposures::modelled(counts, model)?);
+        Ok(KnownLog { exposures, ..KnownLog::new(counts, data, None) })
     }
 
     /// A log whose examination is estimated when someone asks for it.

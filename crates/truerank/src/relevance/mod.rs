@@ -19,12 +19,15 @@
 //! `gains.rs` and `lists.rs` check priors and varying lists against simulated truth.
 
 mod choice;
+#[cfg(test)]
+mod click_models;
 mod correction;
 mod diagnostics;
 mod estimation;
 mod estimator;
 #[cfg(test)]
 mod everywhere;
+mod examined;
 mod expected;
 mod exposures;
 mod file;

@@ -17,11 +17,11 @@ impl RelevanceMoments {
     pub fn of<'p>(pairs: impl IntoIterator<Item = &'p PairSums, IntoIter: Clone>) -> Self {
         let pairs = pairs.into_iter();
         let sum = |f: fn(&PairSums) -> f64| pairs.clone().map(f).sum::<f64>();
-        let clicks = sum(|p| p.clicks as f64);
+        let clicks = sum(PairSums::earned);
         let exposure = sum(|p| p.exposure);
-        let double_clicks = sum(|p| p.clicks as f64 * (p.clicks as f64 - 1.0));
+        let double_clicks = sum(|p| p.earned() * (p.earned() - 1.0));
         let double_exposure = sum(double_exposure);
-        let mean = ratio(clicks, exposure).min(1.0);
+        let mean = ratio(clicks, exposure).clamp(0.0, 1.0);
         // A square is at least the squared mean and, as γ ≤ 1, at most the mean.
         let mean_square = ratio(double_clicks, double_exposure).clamp(mean * mean, mean);
         RelevanceMoments { mean, mean_square, double_exposure }

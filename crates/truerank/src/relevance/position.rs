@@ -15,7 +15,7 @@ pub(super) fn relevance_by_position(pairs: &[PairSums], bases: &[f64]) -> Vec<f6
     let mut sums = vec![Known::default(); last];
     let mut all = Known::default();
     for (pair, &base) in pairs.iter().zip(bases) {
-        let known = Known { clicks: pair.clicks as f64 / (base + 1.0), exposure: base / (base + 1.0) };
+        let known = Known { clicks: pair.earned() / (base + 1.0), exposure: base / (base + 1.0) };
         sums[pair.usual_position() - 1].add(known);
         all.add(known);
     }
@@ -39,7 +39,7 @@ impl Known {
     /// Clicks over exposure, with so many documents of relevance `mean` beside.
     fn relevance(&self, mean: f64, beside: f64) -> f64 {
         let exposure = self.exposure + beside;
-        if exposure > 0.0 { ((self.clicks + beside * mean) / exposure).min(1.0) } else { 0.0 }
+        if exposure > 0.0 { ((self.clicks + beside * mean) / exposure).clamp(0.0, 1.0) } else { 0.0 }
     }
 }
 
@@ -58,6 +58,8 @@ mod tests {
             squared_exposure: 4.0,
             average_exposure: 4.0,
             positions: 4.0 * position,
+            mistaken: 0.0,
+            average_mistaken: 0.0,
         };
         // Half of the documents are usually at 1, and 2.4 is nearest to 2; nothing is at 3.
         let pairs = [pair(1.0, 4), pair(1.0, 2), pair(2.4, 1), pair(4.0, 0)];

@@ -109,7 +109,7 @@ impl Regression {
         Ok(Regression {
             docs: known().map(|pair| (pair.query, pair.doc)).collect(),
             rows: found.iter().copied().flatten().collect(),
-            clicks: known().map(|pair| pair.clicks as f64).collect(),
+            clicks: known().map(|pair| pair.earned().max(0.0)).collect(),
             exposure: known().map(|pair| pair.exposure).collect(),
         })
     }

@@ -31,7 +31,7 @@ pub(super) fn least_error_shrink(documents: &Documents<'_>, clip: f64) -> f64 {
 /// The estimated squared error of one weight, less the mean of γ².
 fn error(documents: &Documents<'_>, pair: usize, divisor: Divisor, mean: Option<f64>, alike: RelevanceMoments) -> f64 {
     let sums = &documents.exposures.pairs[pair];
-    let (clicks, divisor) = (sums.clicks as f64, documents.divisor(pair, divisor));
+    let (clicks, divisor) = (sums.earned(), documents.divisor(pair, divisor));
     let (prior, gamma, gamma_square) = (documents.prior(pair, mean), clicks / sums.exposure, alike.mean_square);
     // The bias is γ(e − 1) + r̂(1 − x). Its square is (r̂ − γ)² and what follows, without large terms that cancel.
     let (e, x) = (sums.exposure / divisor, documents.bases[pair] / divisor);

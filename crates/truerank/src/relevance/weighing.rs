@@ -1,6 +1,7 @@
 //! How much a click in each cell counts toward its document's relevance.
 
 use super::correction::{Divisor, Documents};
+use super::examined::Exposure;
 use super::exposures::Exposures;
 use super::{Clipped, Correction, Estimator, Relevance, Weight};
 use crate::counts::{Cell, CountsView};
@@ -42,18 +43,16 @@ impl<'e> Weighing<'e> {
     fn weigh(&self, pair: usize, cells: &[Cell]) -> Result<Weight> {
         let exposures = self.exposures();
         let sums = &exposures.pairs[pair];
-        let relevance = ((sums.clicks as f64 + exposures.moments.mean) / (sums.exposure + 1.0)).min(1.0);
+        let relevance = ((sums.earned() + exposures.moments.mean) / (sums.exposure + 1.0)).clamp(0.0, 1.0);
         let (mut weight, mut variance) = (self.kept_prior(pair), 0.0);
         for cell in cells {
-            let theta = exposures.examination.of(cell.user, cell.position);
-            if theta == 0.0 && cell.clicks == 0 {
+            let exposure = exposures.examined.of(cell);
+            if exposure.slope == 0.0 && cell.clicks == 0 {
                 continue;
             }
-            let click_weight = self.click_weight(pair, cell)?;
-            weight += cell.clicks as f64 * click_weight;
-            // Relative propensities may be above 1, a click is not.
-            let click = (theta * relevance).min(1.0);
-            variance += cell.impressions as f64 * click_weight * click_weight * click * (1.0 - click);
+            let (click_weight, shown) = (self.click_weight(pair, cell)?, cell.impressions as f64);
+            weight += (cell.clicks as f64 - shown * self.mistaken(&exposure)) * click_weight;
+            variance += shown * click_weight * click_weight * exposure.variance(relevance);
         }
         Ok(Weight {
             query: sums.query,
@@ -65,6 +64,15 @@ impl<'e> Weighing<'e> {
             divisor: self.divisor_of(pair),
             variance,
         })
+    }
+
+    /// The share of a cell's impressions whose clicks are expected whatever the relevance, as the estimator sees it.
+    fn mistaken(&self, exposure: &Exposure) -> f64 {
+        match self.estimator {
+            Estimator::Naive => 0.0,
+            Estimator::IpsPbm => exposure.average.1,
+            _ => exposure.shift,
+        }
     }
 
     /// What the clicks on a document are divided by; those of `straightforward` each by their own θ, too.
@@ -90,7 +98,7 @@ impl<'e> Weighing<'e> {
     pub(super) fn click_weight(&self, pair: usize, cell: &Cell) -> Result<f64> {
         let exposures = self.exposures();
         let sums = &exposures.pairs[pair];
-        let theta = exposures.examination.of(cell.user, cell.position);
+        let theta = exposures.examined.of(cell).slope;
         let (probability, divisor) = match self.estimator {
             Estimator::Naive => (1.0, sums.shown()),
             Estimator::IpsPbm => (sums.average_exposure, sums.average_exposure),

@@ -3,18 +3,16 @@
 //! The protocol is the paper's (§4.1): each cluster of users has its own depth of looking and its own queries, and
 //! all share one judgement of relevance. Who ranked the lists is not this module's business.
 //!
-//! A [`ClickModel`] draws a session; the position-based one is here, others fit the trait. Cells can also be drawn without
-//! sessions: binomial clicks, so a billion sessions cost what a million do.
+//! A [`Browsing`](crate::click_model::Browsing) draws a session; here users follow the position-based model. Cells can also be
+//! drawn without sessions: binomial clicks, so a billion sessions cost what a million do.
 
 mod cells;
-mod click_model;
 mod lists;
 mod sessions;
 mod settings;
 mod traffic;
 mod users;
 
-pub use click_model::{ClickModel, PositionBased};
 pub use lists::ShownLists;
 pub use sessions::{Latents, Simulator, propensities_path};
 pub use settings::Simulation;

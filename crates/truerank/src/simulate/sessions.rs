@@ -8,7 +8,8 @@ use rayon::prelude::*;
 
 use super::traffic::{AliasTable, draw_traffic};
 use super::users::{cluster_sessions, draw_users};
-use super::{ClickModel, PositionBased, ShownLists, Simulation};
+use super::{ShownLists, Simulation};
+use crate::click_model::{Browsing, PageView, Session};
 use crate::data::Dataset;
 use crate::ids::{Ids, Interner};
 use crate::log::{Impression, Log, LogWriter};
@@ -28,7 +29,7 @@ pub struct Simulator<'a> {
     pub(super) settings: Simulation,
     pub(super) lists: &'a [ShownLists],
     pub(super) queries: &'a Ids,
-    pub(super) users: Vec<PositionBased>,
+    pub(super) users: Vec<Browsing>,
     pub(super) traffic: Vec<Vec<f64>>,
     pub(super) cluster_sessions: Vec<u64>,
     pub(super) relevance: Vec<f64>,
@@ -191,9 +192,9 @@ impl<'a> Simulator<'a> {
                     query,
                     doc: self.doc_of_row[row as usize],
                     position: k as u32 + 1,
-                    click: page.clicked[k],
+                    click: page.session.clicked[k],
                 };
-                take(impression, page.examined[k], page.relevant[k]);
+                take(impression, page.session.examined[k], page.session.attractive[k]);
             }
         }
     }
@@ -229,9 +230,9 @@ pub fn propensities_path(log: &Path) -> PathBuf {
 #[derive(Default)]
 struct Page {
     rows: Vec<u32>,
-    relevant: Vec<bool>,
-    examined: Vec<bool>,
-    clicked: Vec<bool>,
+    positions: Vec<u32>,
+    relevance: Vec<f64>,
+    session: Session,
 }
 
 impl Page {
@@ -256,15 +257,16 @@ impl Page {
     }
 
     fn browse(&mut self, simulator: &Simulator<'_>, user: usize, random: &mut Random) {
-        self.relevant.clear();
-        self.relevant.extend(self.rows.iter().map(|&row| random.random_bool(simulator.relevance[row as usize])));
-        self.examined.resize(self.rows.len(), false);
-        self.clicked.resize(self.rows.len(), false);
-        simulator.users[user].browse(&self.relevant, random, &mut self.examined, &mut self.clicked);
+        self.relevance.clear();
+        self.relevance.extend(self.rows.iter().map(|&row| simulator.relevance[row as usize]));
+        self.positions.clear();
+        self.positions.extend(1..=self.rows.len() as u32);
+        let page = PageView { positions: &self.positions, attraction: &self.relevance, satisfaction: &[] };
+        simulator.users[user].draw(&page, random, &mut self.session);
     }
 }
 
-pub(super) fn examination(model: &PositionBased) -> &[f64] {
+pub(super) fn examination(model: &Browsing) -> &[f64] {
     model.examination().expect("examination of a position-based model depends on the position alone")
 }
 

@@ -2,7 +2,8 @@
 
 use rand_distr::{Distribution, Normal};
 
-use super::{PositionBased, Simulation};
+use super::Simulation;
+use crate::click_model::Browsing;
 use crate::random::stream;
 
 /// The paper's η for 5, 10 or 20 clusters, busiest first.
@@ -18,12 +19,12 @@ pub fn paper_etas(clusters: usize) -> Option<Vec<f64>> {
 }
 
 /// One click model per user, cluster after cluster.
-pub(super) fn draw_users(settings: &Simulation, positions: usize) -> Vec<PositionBased> {
+pub(super) fn draw_users(settings: &Simulation, positions: usize) -> Vec<Browsing> {
     let mut random = stream(settings.world(), "users", 0);
     let noise = Normal::new(0.0, settings.user_noise).expect("checked: finite and not negative");
     let of_cluster = |&eta: &f64| std::iter::repeat_n(eta, settings.users_per_cluster);
     let etas = settings.etas.iter().flat_map(of_cluster);
-    etas.map(|eta| PositionBased::power_law((eta + noise.sample(&mut random)).max(0.0), positions)).collect()
+    etas.map(|eta| Browsing::power_law((eta + noise.sample(&mut random)).max(0.0), positions)).collect()
 }
 
 /// Sessions of each cluster: each has `ratio` times those of the next, whole numbers that sum to `sessions`.

@@ -1,0 +1,68 @@
+//! `truerank predict-clicks --click-model`: how well a click model predicts the clicks of a log it did not see.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use truerank::click_model::{ClickLog, ClickMeasures, ClickModel};
+use truerank::counts::Counts;
+
+use super::common::together;
+use crate::output::{Table, measure, print, print_json, thousands, wrap};
+use crate::progress::Shown;
+
+/// Measures a model on counts with click transitions, and prints what came out.
+pub fn predict(counts_path: &Path, model_path: &Path, as_json: bool, progress: &Shown) -> Result<()> {
+    let counts = Counts::read(counts_path)?;
+    let model = ClickModel::read(model_path)?;
+    let place = || together(counts_path, model_path);
+    let transitions = ClickLog::all_transitions(&counts).with_context(place)?;
+    let (queries, docs, users) = (&counts.queries, &counts.docs, &counts.users);
+    let log = ClickLog { transitions: &transitions, queries, docs, users };
+    let found = model.measure(&log).with_context(place)?;
+    progress.finish();
+    let models: Vec<String> = model.models().iter().map(ToString::to_string).collect();
+    match as_json {
+        true => print_json(&to_json(&models.join(","), &found)),
+        false => print(&to_text(&models.join(","), &found)),
+    }
+}
+
+fn to_text(model: &str, found: &ClickMeasures) -> String {
+    let mut table = Table::new(["model", "log-likelihood", "perplexity", "conditional perplexity"]);
+    table.row([
+        model.to_string(),
+        measure(found.log_likelihood),
+        measure(found.perplexity),
+        measure(found.conditional_perplexity),
+    ]);
+    let mut positions = Table::new(["position", "impressions", "perplexity", "conditional perplexity"]);
+    for at in &found.positions {
+        let numbers = [thousands(at.impressions), measure(at.perplexity), measure(at.conditional_perplexity)];
+        positions.row([at.position.to_string()].into_iter().chain(numbers));
+    }
+    let about = format!(
+        "{} sessions; means over positions, as PyClick and CLAX define them; {} impressions of documents that the model does \
+         not know, and {} users whom it does not know, got what holds for others",
+        thousands(found.sessions),
+        thousands(found.unknown_impressions),
+        thousands(found.unknown_users as u64)
+    );
+    format!("{}{}\n{}", table.render(), wrap(&about), positions.render())
+}
+
+fn to_json(model: &str, found: &ClickMeasures) -> serde_json::Value {
+    let positions = found.positions.iter().map(|at| {
+        json!({
+            "position": at.position, "impressions": at.impressions, "perplexity": at.perplexity,
+            "conditional_perplexity": at.conditional_perplexity,
+        })
+    });
+    json!({
+        "type": "truerank/click-measures", "version": 1, "model": model, "sessions": found.sessions,
+        "log_likelihood": found.log_likelihood, "perplexity": found.perplexity,
+        "conditional_perplexity": found.conditional_perplexity,
+        "unknown_impressions": found.unknown_impressions, "unknown_users": found.unknown_users,
+        "positions": positions.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,364 @@
+//! From click transitions to a click model: what people choose enters, a fitted model leaves.
+
+use super::browsing::{logistic, logit};
+use super::documents::{Documents, Regression};
+use super::em::{Em, Part, Totals};
+use super::expectation::Sum;
+use super::kind::Family;
+use super::model::{ClickModel, DocumentParameters, OfUsers, UserKind};
+use super::observed::Observed;
+use super::prior::BetaPrior;
+use super::{Browsing, ClickLog, ClickModelKind};
+use crate::counts::CountsView;
+use crate::data::{Dataset, Join};
+use crate::named::named;
+use crate::options::{Options, listed, options};
+use crate::progress::Progress;
+use crate::propensity::em::{Design, Logistic, Squarem};
+use crate::propensity::{Fit, Joined, RelevanceForm};
+use crate::{Error, Result};
+
+/// What is believed of parameters before clicks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ModelPrior {
+    /// Beta distributions fitted to the log: over documents, by the place where they are usually shown, and over users.
+    #[default]
+    Fitted,
+    /// One success in two trials for every parameter, as PyClick has it.
+    Laplace,
+    /// Nothing: the greatest likelihood. Documents with few clicks end at 0 or 1.
+    None,
+}
+
+named!(ModelPrior, "a prior of click models": Fitted "fitted", Laplace "laplace", None "none");
+
+options! {
+    /// How a click model is fitted to the click transitions of a log.
+    ///
+    /// ```
+    /// use truerank::click_model::{ClickLog, ClickModelKind, ClickModelOptions};
+    /// use truerank::counts::{END, Listed, ShownList, Transition, Transitions};
+    /// use truerank::ids::Ids;
+    /// use truerank::progress::Silent;
+    ///
+    /// // One list of two documents: of 10 sessions 4 click the first, and 1 of them goes on to the second.
+    /// let step = |from, to, sessions| Transition { list: 0, user: 0, from, to, sessions };
+    /// let transitions = Transitions {
+    ///     lists: vec![ShownList { query: 0, shown: 0..2 }],
+    ///     shown: vec![Listed { position: 1, doc: 0 }, Listed { position: 2, doc: 1 }],
+    ///     rows: vec![step(0, 1, 4), step(0, END, 6), step(1, 2, 1), step(1, END, 3), step(2, END, 1)],
+    /// };
+    /// let (queries, docs, users) = (Ids::numbered(1), Ids::numbered(2), Ids::numbered(1));
+    /// let log = ClickLog { transitions: &transitions, queries: &queries, docs: &docs, users: &users };
+    /// let model = ClickModelOptions::new().model(vec![ClickModelKind::Cm]).prior("none".parse()?).fit(&log, None, &Silent)?;
+    /// assert!((model.documents[0].attraction - 4.0 / 10.0).abs() < 1e-9);
+    /// # Ok::<(), truerank::Error>(())
+    /// ```
+    #[derive(PartialEq)]
+    pub struct ClickModelOptions {
+        /// The click model; of several, separated by commas, each user follows one.
+        model: Vec<ClickModelKind> = vec![ClickModelKind::default()], value("MODEL");
+        /// Parameters of each user instead of one set for all.
+        per_user: bool = false;
+        /// Kinds of users for each model, found by their clicks.
+        clusters: usize = 1, at_least(1.0), value("N");
+        /// What is believed of documents and users before their clicks.
+        prior: ModelPrior = ModelPrior::Fitted;
+        /// What gives relevance and satisfaction: table, or linear in the features.
+        relevance: Option<RelevanceForm> = None, usual("linear with features, else table"), value("FORM");
+        /// Iterations at most.
+        iterations: usize = 1000, at_least(1.0), value("N");
+        /// Stop at this relative change of the log-likelihood.
+        tolerance: f64 = 1e-8, between(0.0, 1.0), value("SHARE");
+    }
+    beside {
+        /// Whether SQUAREM shortens the iteration; without it, plain EM.
+        accelerated: bool = true,
+    }
+}
+
+/// Priors are fitted anew at most so often.
+const ROUNDS: usize = 8;
+
+/// Priors that move less than this stay.
+const SETTLED: f64 = 0.02;
+
+/// Steps between priors, but for the last round.
+const ROUGHLY: usize = 60;
+
+impl ClickModelOptions {
+    /// Refuses values that it cannot have, and options that would have no effect.
+    pub fn check(&self, has_data: bool) -> Result<()> {
+        self.check_ranges()?;
+        if self.model.is_empty() {
+            return Err(Error::option("model", "is empty, but should name a click model"));
+        }
+        let mut known = self.model.clone();
+        known.sort_unstable();
+        known.dedup();
+        if known.len() < self.model.len() {
+            return Err(Error::option(
+                "model",
+                "names a click model twice; for several kinds of its users there is `clusters`",
+            ));
+        }
+        let parts = self.model.len() * self.clusters;
+        if self.per_user && parts > 1 {
+            return Err(Error::option(
+                "per_user",
+                "gives each user parameters of their own, but `clusters` or several of `model` share them; choose one",
+            ));
+        }
+        let alone = |kind: &&ClickModelKind| matches!(kind.family(), Family::Trust | Family::Additive);
+        if let Some(kind) = self.model.iter().find(alone).filter(|_| parts > 1) {
+            return Err(Error::option(
+                "model",
+                format!(
+                    "has {kind} among several kinds of users, but its relevance has a scale of its own; fit it alone"
+                ),
+            ));
+        }
+        self.check_users()?;
+        self.check_relevance(has_data)
+    }
+
+    fn check_relevance(&self, has_data: bool) -> Result<()> {
+        match &self.relevance {
+            Some(RelevanceForm::Mlp(_)) => {
+                Err(Error::option("relevance", "is mlp, but click models have table or linear"))
+            }
+            Some(RelevanceForm::Table) if has_data => {
+                let finding = "is table, which makes no use of features: leave out `data`, or use linear";
+                Err(Error::option("relevance", finding))
+            }
+            Some(RelevanceForm::Linear) if !has_data => {
+                Err(Error::option("relevance", "is linear, but there are no features: name them with `data`"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Users differ only in models that have parameters of users.
+    fn check_users(&self) -> Result<()> {
+        let same = |kind: &&ClickModelKind| kind.parameter_count(1) == 0;
+        let (asked, option) = if self.per_user { (true, "per_user") } else { (self.clusters > 1, "clusters") };
+        match self.model.iter().find(same).filter(|_| asked) {
+            None => Ok(()),
+            Some(kind) => {
+                let others = ClickModelKind::ALL.iter().filter(|kind| kind.parameter_count(1) > 0);
+                let others: Vec<String> = others.map(ToString::to_string).collect();
+                let finding = format!("tells users apart, but in {kind} all browse alike; take {}", listed(&others));
+                Err(Error::option(option, finding))
+            }
+        }
+    }
+
+    /// Fits the model to counts with click transitions, and notes what their documents cannot compare. The transitions are held
+    /// in memory.
+    pub fn fit_counts(
+        &self,
+        counts: &dyn CountsView,
+        data: Option<&Dataset>,
+        progress: &dyn Progress,
+    ) -> Result<ClickModel> {
+        self.check(data.is_some())?;
+        let transitions = ClickLog::all_transitions(counts)?;
+        let (queries, docs, users) = (counts.queries(), counts.docs(), counts.users());
+        let mut model = self.fit(&ClickLog { transitions: &transitions, queries, docs, users }, data, progress)?;
+        if self.model.iter().any(|kind| kind.family() != Family::Cascade) {
+            let log = Joined::new(counts, data);
+            model.notes.extend(log.comparable_positions(data.is_some())?.explain(counts));
+        }
+        Ok(model)
+    }
+
+    /// Fits the model. Features are those of the log's documents, where there are any.
+    pub fn fit(&self, log: &ClickLog<'_>, data: Option<&Dataset>, progress: &dyn Progress) -> Result<ClickModel> {
+        self.check(data.is_some())?;
+        log.check()?;
+        let apart = self.per_user || self.model.len() * self.clusters > 1;
+        let observed = Observed::new(log.transitions, log.users.len(), apart, &self.model);
+        let design = self.design(log, &observed, data)?;
+        let mut em = self.start(&observed, design.as_ref());
+        let fit = self.climb(&mut em, progress)?;
+        Ok(self.finish(em, fit, log))
+    }
+
+    /// The features of documents that have any, where relevance is to come from them.
+    fn design<'d>(
+        &self,
+        log: &ClickLog<'_>,
+        observed: &Observed,
+        data: Option<&'d Dataset>,
+    ) -> Result<Option<(Design<'d>, Vec<u32>)>> {
+        let Some(data) = data.filter(|_| self.relevance != Some(RelevanceForm::Table)) else { return Ok(None) };
+        let rows = Join::new(data, log.queries, log.docs, &observed.docs).rows;
+        let known: Vec<(u32, u32)> = (0..).zip(&rows).filter_map(|(doc, row)| Some((doc, (*row)?))).collect();
+        if known.is_empty() {
+            return Err(crate::data::nothing_matches(data, log.queries, "document of the log", "log's"));
+        }
+        let (docs, rows): (Vec<u32>, Vec<u32>) = known.into_iter().unzip();
+        Ok(Some((Design::new(data, rows), docs)))
+    }
+
+    fn start<'a>(&self, observed: &'a Observed, design: Option<&'a (Design<'a>, Vec<u32>)>) -> Em<'a> {
+        let (believed, first) = match self.prior {
+            ModelPrior::Fitted => ((0.0, 0.0), BetaPrior::new(observed.positions, 0.3, 1.0)),
+            ModelPrior::Laplace => ((1.0, 2.0), BetaPrior::new(observed.positions, 0.5, 2.0)),
+            ModelPrior::None => ((0.0, 0.0), BetaPrior::new(observed.positions, 0.5, 0.0)),
+        };
+        let regression =
+            || design.map(|(design, docs)| Regression { model: Logistic::new(design, 0.5), docs: docs.clone() });
+        let documents = || Documents::new(&observed.place_of_doc, first.clone(), regression(), 0.5);
+        let users = self.per_user.then_some(observed.users);
+        let believed = if self.per_user && self.prior == ModelPrior::Fitted { (0.5, 1.0) } else { believed };
+        let part = |kind: &ClickModelKind| Part::new(*kind, observed.positions, users, believed);
+        let parts: Vec<Part> =
+            self.model.iter().flat_map(|kind| std::iter::repeat_n(part(kind), self.clusters)).collect();
+        Em {
+            observed,
+            shares: vec![1.0 / parts.len() as f64; parts.len()],
+            attraction: documents(),
+            satisfaction: self.model.iter().any(|kind| kind.has_satisfaction()).then(documents),
+            parts,
+        }
+    }
+
+    /// EM to its end; where priors are fitted, with their turns between.
+    fn climb(&self, em: &mut Em<'_>, progress: &dyn Progress) -> Result<Fit> {
+        progress.begin("fitting a click model", self.iterations as u64);
+        if self.clusters > 1 {
+            self.run(em, ROUGHLY.min(self.iterations), progress)?;
+            self.spread(em);
+        }
+        if self.prior == ModelPrior::Fitted {
+            for _ in 0..ROUNDS {
+                self.run(em, ROUGHLY.min(self.iterations), progress)?;
+                if em.fit_priors() < SETTLED {
+                    break;
+                }
+            }
+        }
+        self.run(em, self.iterations, progress)
+    }
+
+    fn run(&self, em: &mut Em<'_>, iterations: usize, progress: &dyn Progress) -> Result<Fit> {
+        if self.accelerated {
+            let squarem = Squarem { iterations, tolerance: self.tolerance, accelerated: true };
+            let found = squarem.run(em.point(), em, progress)?;
+            em.set_point(&found.x);
+            return Ok(Fit { log_likelihood: found.log_likelihood, converged: found.converged });
+        }
+        let mut log_likelihood: Vec<f64> = Vec::new();
+        let mut converged = false;
+        while log_likelihood.len() < iterations && !converged {
+            let value = em.advance();
+            let gain = log_likelihood.last().map(|last| value - last);
+            converged = gain.is_some_and(|gain| gain.abs() <= self.tolerance * value.abs());
+            log_likelihood.push(value);
+            progress.advance(1)?;
+        }
+        Ok(Fit { log_likelihood, converged })
+    }
+
+    /// Moves the clusters of each model apart, from those who look least to those who look most.
+    fn spread(&self, em: &mut Em<'_>) {
+        for of_kind in em.parts.chunks_exact_mut(self.clusters) {
+            for (cluster, part) in of_kind.iter_mut().enumerate() {
+                let step = 2.0 * (cluster as f64 / (self.clusters - 1) as f64) - 1.0;
+                for value in &mut part.values {
+                    *value = logistic(logit(value.clamp(0.02, 0.98)) + step);
+                }
+            }
+        }
+    }
+
+    fn finish(&self, em: Em<'_>, fit: Fit, log: &ClickLog<'_>) -> ClickModel {
+        let totals = em.expect();
+        let of_users = match (self.per_user, em.parts.len()) {
+            (true, _) => OfUsers::Parameters(em.parts[0].values.clone()),
+            (false, 1) => OfUsers::Alike,
+            (false, _) => OfUsers::Shares(totals.of_users.clone()),
+        };
+        let mut model = ClickModel {
+            kinds: kinds(&em, &totals, log.users.len()),
+            users: if of_users == OfUsers::Alike { Default::default() } else { log.users.clone() },
+            of_users,
+            queries: log.queries.clone(),
+            docs: log.docs.clone(),
+            documents: documents(&em),
+            unseen_attraction: em.attraction.prior.means.clone(),
+            unseen_satisfaction: em.satisfaction.as_ref().map_or_else(Vec::new, |them| them.prior.means.clone()),
+            notes: self.notes(em.parts.len(), fit.converged),
+            fit: Fit {
+                log_likelihood: fit.log_likelihood.iter().map(|value| value / em.observed.impressions).collect(),
+                ..fit
+            },
+        };
+        model.fix_scale();
+        model
+    }
+
+    /// What no amount of clicks tells, and whether more iterations would.
+    fn notes(&self, parts: usize, converged: bool) -> Vec<String> {
+        let open = match parts > 1 && self.model.len() > 1 {
+            false => format!("{} leaves open: {}", self.model[0], self.model[0].about().open),
+            true => {
+                "models share one relevance, and position 1 counts as always examined, so that it means the same to all"
+                    .to_string()
+            }
+        };
+        let stopped = (!converged).then(|| {
+            let finding = "the fit did not converge in";
+            format!("{finding} {} iterations: give it more, or a wider tolerance", self.iterations)
+        });
+        std::iter::once(open).chain(stopped).collect()
+    }
+}
+
+/// Kinds of users, with how many are most likely of each.
+fn kinds(em: &Em<'_>, totals: &Totals, users: usize) -> Vec<UserKind> {
+    let parts = em.parts.len();
+    let likeliest = |row: &[f64]| (0..parts).max_by(|&a, &b| row[a].total_cmp(&row[b]).then(b.cmp(&a)));
+    let most: Vec<Option<usize>> = totals.of_users.chunks_exact(parts).map(likeliest).collect();
+    let of_kind = |number: usize| match parts {
+        1 => users,
+        _ => most.iter().filter(|kind| **kind == Some(number)).count(),
+    };
+    let parts = em.parts.iter().zip(&em.shares).zip(&totals.browsing).enumerate();
+    parts
+        .map(|(number, ((part, &share), sums))| UserKind {
+            browsing: Browsing { kind: part.kind, positions: em.observed.positions, values: population(part, sums) },
+            share,
+            users: of_kind(number),
+        })
+        .collect()
+}
+
+fn documents(em: &Em<'_>) -> Vec<DocumentParameters> {
+    let docs = em.observed.docs.iter().enumerate();
+    docs.map(|(number, &(query, doc))| DocumentParameters {
+        query,
+        doc,
+        attraction: em.attraction.values[number],
+        satisfaction: em.satisfaction.as_ref().map(|documents| documents.values[number]),
+    })
+    .collect()
+}
+
+/// The parameters of a user nobody knows: those of the kind, or what is believed of users, or else their mean by trials.
+fn population(part: &Part, sums: &[Sum]) -> Vec<f64> {
+    if !part.per_user {
+        return part.values.clone();
+    }
+    let width = part.width();
+    let of_parameter = |place: usize| match part.believed[place] {
+        (won, of) if of > 0.0 => won / of,
+        _ => {
+            let rows = || sums.iter().skip(place).step_by(width);
+            let (won, of): (f64, f64) = (rows().map(|sum| sum.won).sum(), rows().map(|sum| sum.of).sum());
+            if of > 0.0 { won / of } else { part.values[place] }
+        }
+    };
+    (0..width).map(of_parameter).collect()
+}
