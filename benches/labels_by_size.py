@@ -2,7 +2,7 @@
 
     python benches/labels_by_size.py --seeds 11-15
 
-Prints the tables of docs/lightgbm.md: nDCG@5 of trees on our default export beside click-through rates, LightGBM's own correction by
+Prints nDCG@5 of trees on our default export beside click-through rates, LightGBM's own correction by
 `position`, and human grades. Real data are looked for in ../shared/data; a set that is not there is skipped, and it says so. Each seed is
 a division of the queries (60 % to train, 20 % to choose the number of trees by grades, 20 % to test) and a log. Odd seeds have ten users with
 one list per query; even seeds have 300 users, Zipf traffic and 5 % of shuffled lists. Needs lightgbm, xgboost, numpy, pandas, pyarrow,
