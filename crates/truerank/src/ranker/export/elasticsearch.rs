@@ -28,7 +28,7 @@ impl Ranker {
                 None => {
                     return Err(Error::parameter(
                         "model/linear weighs raw features, but this ranker computes with them first; train the model \
-                         trees, linear, linear-raw or svm-rank, or export it to ONNX",
+                         trees, linear-raw or svm-rank, or export it to ONNX",
                     ));
                 }
             },
@@ -110,7 +110,7 @@ fn shortest(value: f32) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::{Architecture, Network};
+    use crate::network::{Architecture, Network, Scaling};
     use crate::ranker::trees::random::{random_forest, random_rows};
     use crate::ranker::{Leaf, Split, TrainingRecord};
 
@@ -138,6 +138,18 @@ mod tests {
         let ranker = Ranker { model, record: TrainingRecord::default() };
         let message = ranker.to_elasticsearch("clicks", &names(&["a", "b"])).unwrap_err().to_string();
         assert!(message.contains("train the model trees, linear-raw or svm-rank"), "{message}");
+    }
+
+    #[test]
+    fn a_linear_network_on_standardised_features_is_weights_of_raw_ones() {
+        let network = Network::from_parameters(Architecture::Linear, 2, false, vec![3.0, -4.0, 0.25]).unwrap();
+        let scaled = network.scaled(Scaling::linear(vec![10.0, 2.0], vec![0.5, 0.25]).unwrap()).unwrap();
+        let ranker = Ranker { model: Model::Network(scaled), record: TrainingRecord::default() };
+        let body = ranker.to_elasticsearch("clicks", &names(&["a", "b"])).unwrap();
+        assert_eq!(body["model"]["model"]["definition"], json!({ "a": 3.0 * 0.5, "b": -4.0 * 0.25 }));
+        let (weights, bias) = ranker.coefficients().unwrap();
+        let by_hand = |row: [f32; 2]| row[0] * weights[0] + row[1] * weights[1] + bias;
+        assert_eq!(ranker.score_rows(&[4.0, 6.0], 2).unwrap(), [by_hand([4.0, 6.0])]);
     }
 
     fn definition(forest: Forest, list: &[&str]) -> Result<Value> {
