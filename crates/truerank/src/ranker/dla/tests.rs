@@ -13,8 +13,9 @@ use crate::simulate::{ShownLists, Simulation};
 
 const FEATURES: usize = 6;
 
-/// Queries with 10 documents whose log relevance is linear in the features: what a linear ranker can learn exactly.
-fn planted(queries: usize, seed: u64) -> (Dataset, Vec<f64>) {
+/// Queries with 10 documents whose log relevance is linear in the features, or in features that are normalised over the document as in
+/// the paper: what a linear ranker with this scaling can learn exactly.
+fn planted(queries: usize, seed: u64, scaling: FeatureScaling) -> (Dataset, Vec<f64>) {
     let mut random = stream(seed, "test", 0);
     let features: Vec<f32> = (0..queries * 10 * FEATURES).map(|_| random.random_range(-1.0..1.0)).collect();
     let data = DatasetBuilder {
@@ -27,13 +28,14 @@ fn planted(queries: usize, seed: u64) -> (Dataset, Vec<f64>) {
     }
     .build()
     .unwrap();
-    let normalised = |row: usize| {
+    let difference = |row: usize| {
         let x = data.row(row);
         let mean = x.iter().sum::<f32>() / FEATURES as f32;
-        let deviation = (x.iter().map(|v| (v - mean).powi(2)).sum::<f32>() / FEATURES as f32 + 1e-5).sqrt();
-        f64::from((x[0] - mean) / deviation - (x[1] - mean) / deviation)
+        let variance = x.iter().map(|v| (v - mean).powi(2)).sum::<f32>() / FEATURES as f32;
+        let unit = if scaling == FeatureScaling::Paper { (variance + 1e-5).sqrt() } else { 0.6 };
+        f64::from((x[0] - x[1]) / unit)
     };
-    let gamma = (0..data.len()).map(|row| (0.8 * normalised(row) - 3.2).exp().min(1.0)).collect();
+    let gamma = (0..data.len()).map(|row| (0.8 * difference(row) - 3.2).exp().min(1.0)).collect();
     (data, gamma)
 }
 
@@ -69,13 +71,18 @@ fn worst(found: &[f64], expected: impl Fn(usize) -> f64) -> f64 {
 
 #[test]
 fn propensities_and_order_are_recovered_where_features_explain_relevance() {
-    let (data, gamma) = planted(300, 1);
+    recovers(FeatureScaling::Standard);
+    recovers(FeatureScaling::Paper);
+}
+
+fn recovers(scaling: FeatureScaling) {
+    let (data, gamma) = planted(300, 1, scaling);
     let mut random = stream(2, "test", 0);
     // A fixed ranking that is better than chance: the hard case, in which relevance falls with the position.
     let order: Vec<f32> = gamma.iter().map(|&g| g as f32 * random.random_range(0.5..2.0)).collect();
     let theta = |k: usize| (k as f64).powf(-1.0);
     let counts = expected_clicks(&data, &gamma, &order, &[&theta]);
-    let (ranker, found) = Dla::new().iterations(1500).seed(3).fit(&data, &counts, None, &Silent).unwrap();
+    let (ranker, found) = Dla::new().scaling(scaling).iterations(1500).seed(3).fit(&data, &counts, None, &Silent).unwrap();
     let error = worst(&found.population, theta);
     assert!(error < 0.02, "{error}: {:?}", found.population);
     assert_eq!((found.method.as_str(), found.population[0]), ("dla", 1.0));
@@ -90,7 +97,7 @@ fn propensities_and_order_are_recovered_where_features_explain_relevance() {
 
 #[test]
 fn each_user_gets_their_own() {
-    let (data, gamma) = planted(200, 4);
+    let (data, gamma) = planted(200, 4, FeatureScaling::Standard);
     let mut random = stream(5, "test", 0);
     let order: Vec<f32> = gamma.iter().map(|&g| g as f32 * random.random_range(0.5..2.0)).collect();
     let deep = |k: usize| (k as f64).powf(-0.2);
@@ -134,7 +141,7 @@ fn the_ranker_beats_production_and_naive_on_a_biased_log() {
 
 #[test]
 fn threads_do_not_change_a_byte_and_the_best_check_is_kept() {
-    let (data, gamma) = planted(60, 1);
+    let (data, gamma) = planted(60, 1, FeatureScaling::Standard);
     let order: Vec<f32> = (0..data.len()).map(|row| (row * 7 % 10) as f32).collect();
     let counts = expected_clicks(&data, &gamma, &order, &[&|k| 1.0 / k as f64, &|_| 0.5]);
     let folder = tempfile::tempdir().unwrap();
@@ -165,7 +172,7 @@ fn threads_do_not_change_a_byte_and_the_best_check_is_kept() {
 
 #[test]
 fn what_the_data_set_lacks_is_noted() {
-    let (data, gamma) = planted(5, 1);
+    let (data, gamma) = planted(5, 1, FeatureScaling::Standard);
     let order: Vec<f32> = (0..data.len()).map(|row| -(row as f32)).collect();
     let mut counts = expected_clicks(&data, &gamma, &order, &[&|_| 0.5]);
     // Position 3 always holds document 3, which the data set does not know, and query 5 is another one.
@@ -191,7 +198,7 @@ fn what_the_data_set_lacks_is_noted() {
 
 #[test]
 fn what_cannot_be_learned_from_is_refused() {
-    let (data, gamma) = planted(3, 1);
+    let (data, gamma) = planted(3, 1, FeatureScaling::Standard);
     let order = vec![0.0; data.len()];
     let counts = expected_clicks(&data, &gamma, &order, &[&|_| 0.5]);
     let refusal = |dla: Dla, counts: &Counts| dla.fit(&data, counts, None, &Silent).unwrap_err().to_string();
