@@ -12,6 +12,7 @@ const COMMANDS: [&str; 19] = [
     "simulate",
     "count",
     "propensity",
+    "click-model",
     "relevance",
     "train",
     "evaluate",
