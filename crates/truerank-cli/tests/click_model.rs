@@ -9,9 +9,7 @@ use serde_json::Value;
 fn with_counts() -> Sandbox {
     let sandbox = Sandbox::with_tiny_data();
     for (name, seed) in [("earlier", 1), ("later", 2)] {
-        let draw = format!(
-            "simulate data --sessions 4000 --etas 2,1,0.3 --swap 0.3 --shuffle 0.3 --world-seed 1 --seed {seed}"
-        );
+        let draw = format!("simulate data --sessions 4000 --etas 2,1,0.3 --swap 0.3 --shuffle 0.3 --seed {seed}");
         sandbox.run(&format!("{draw} -o {name}.parquet"));
         sandbox.run(&format!("count {name}.parquet --transitions -o {name}"));
     }
@@ -34,7 +32,13 @@ fn every_model_gives_what_the_next_steps_take() {
         let found = sandbox.json(&format!("click-model earlier {options} --json -o model.json"));
         assert!(found["log_likelihood"].as_f64().unwrap() < 0.0, "{options}: {found}");
         assert!(!found["kinds"].as_array().unwrap().is_empty(), "{options}");
-        sandbox.run("relevance earlier --click-model model.json -o relevance.parquet");
+        let relevance = "relevance earlier --click-model model.json -o relevance.parquet";
+        if options == "--model cm" {
+            // Documents that were clicked only after another click were never examined, says the model.
+            assert!(sandbox.fail(relevance).contains("this click model does not fit this log"));
+            continue;
+        }
+        sandbox.run(relevance);
         sandbox.run(
             "relevance earlier --click-model model.json --estimator user-aware --diagnostics -o relevance.parquet",
         );
@@ -49,14 +53,14 @@ fn every_model_gives_what_the_next_steps_take() {
 #[test]
 fn the_position_based_model_is_found_by_both_ways() {
     let sandbox = with_counts();
-    sandbox.run("click-model earlier --model pbm -o model.json");
-    sandbox.run("propensity earlier --resamples 0 -o propensities.json");
+    sandbox.run("click-model earlier --model pbm --prior none -o model.json");
+    sandbox.run("propensity earlier --prior none --resamples 0 -o propensities.json");
     let read = |name: &str| -> Value { serde_json::from_slice(&sandbox.read(name)).unwrap() };
     let (model, propensities) = (read("model.json"), read("propensities.json"));
     let by_model = model["kinds"][0]["parameters"].as_array().unwrap();
     for (a, b) in by_model.iter().zip(propensities["population"].as_array().unwrap()) {
         let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
-        assert!((a - b).abs() < 0.05, "{a} is not {b}");
+        assert!((a - b).abs() < 2e-3, "{a} is not {b}");
     }
 }
 

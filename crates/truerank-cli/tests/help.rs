@@ -4,7 +4,7 @@ mod common;
 
 use common::Sandbox;
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "demo",
     "doctor",
     "fit",
@@ -12,6 +12,7 @@ const COMMANDS: [&str; 19] = [
     "simulate",
     "count",
     "propensity",
+    "click-model",
     "relevance",
     "train",
     "evaluate",

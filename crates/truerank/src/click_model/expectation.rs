@@ -9,8 +9,9 @@ use super::observed::{Observed, Piece, SlotCell, Visits};
 
 /// Expected successes over trials of one parameter.
 ///
-/// `evident` counts the same in a form that imputes less: clicks over expected chances of one. It says how much is known, which
-/// priors are fitted to.
+/// `evident` counts the same without what the outcome itself is imputed from: clicks over the chances of one that were expected
+/// before it. It says how much is known, which priors are fitted to; chances given the outcome would vary with it and hide how
+/// much parameters differ.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Sum {
     pub won: f64,
@@ -192,14 +193,14 @@ fn slot_cell(cell: &SlotCell, gamma: f64, values: &[f64]) -> (f64, Sum, [Sum; 3]
     let no_click = (1.0 - theta * gamma).max(f64::MIN_POSITIVE);
     let examined = misses * theta * (1.0 - gamma) / no_click;
     let relevant = misses * gamma * (1.0 - theta) / no_click;
-    let sum = |own: f64, other: f64| Sum {
+    let sum = |own: f64, chance: f64| Sum {
         won: cell.clicks + own,
         of: cell.shown,
         evident: cell.clicks,
-        evident_of: cell.clicks + other,
+        evident_of: cell.shown * chance,
     };
     let found = times_log(cell.clicks, theta * gamma) + times_log(misses, no_click);
-    (found, sum(relevant, examined), [sum(examined, relevant), Sum::default(), Sum::default()])
+    (found, sum(relevant, theta), [sum(examined, gamma), Sum::default(), Sum::default()])
 }
 
 /// `P(c) = θ(ε⁺γ + ε⁻(1−γ))`.
@@ -368,7 +369,7 @@ impl<'a> Walk<'a> {
         match self.kind {
             ClickModelKind::Dcm => {
                 // With P(another click) = λ(1−N), as in a slot model of relevance 1−N.
-                let chances = followed + ended * (1.0 - none) * (1.0 - go_on) / end;
+                let chances = all * (1.0 - none);
                 let went_on =
                     Sum { won: followed + ended * go_on * none / end, of: all, evident: followed, evident_of: chances };
                 After { went_on: [went_on, Sum::default()], ..After::default() }

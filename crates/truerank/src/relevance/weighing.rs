@@ -1,7 +1,7 @@
 //! How much a click in each cell counts toward its document's relevance.
 
 use super::correction::{Divisor, Documents};
-use super::examined::Exposure;
+use super::examined::{Examined, Exposure};
 use super::exposures::Exposures;
 use super::{Clipped, Correction, Estimator, Relevance, Weight};
 use crate::counts::{Cell, CountsView};
@@ -109,7 +109,7 @@ impl<'e> Weighing<'e> {
         };
         match (1.0 / divisor).is_finite() && probability > 0.0 {
             true => Ok(1.0 / divisor),
-            false => Err(impossible_click(exposures.counts, cell)),
+            false => Err(impossible_click(exposures, cell)),
         }
     }
 
@@ -130,10 +130,15 @@ impl<'e> Weighing<'e> {
     }
 }
 
-fn impossible_click(counts: &dyn CountsView, cell: &Cell) -> Error {
+fn impossible_click(exposures: &Exposures<'_>, cell: &Cell) -> Error {
+    let counts: &dyn CountsView = exposures.counts;
+    let what = match exposures.examined {
+        Examined::ByPosition(_) => "these propensities do",
+        Examined::ByModel(_) => "this click model does",
+    };
     Error::parameter(format!(
         "user {} clicked document {} of query {} at position {}, but its examination there is 0; \
-         these propensities do not fit this log",
+         {what} not fit this log",
         counts.users().name(cell.user as usize),
         counts.docs().name(cell.doc as usize),
         counts.queries().name(cell.query as usize),
