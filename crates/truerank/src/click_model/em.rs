@@ -238,8 +238,8 @@ impl Em<'_> {
         let by_part: Vec<Vec<f64>> = (0..parts).map(|part| self.of_users(part)).collect();
         let (mut all, mut log_likelihood) = (Vec::with_capacity(parts * self.observed.users), 0.0);
         for user in 0..self.observed.users {
-            let logs: Vec<f64> =
-                (0..parts).map(|part| self.shares[part].max(MARGIN).ln() + by_part[part][user]).collect();
+            let log = |(share, of_users): (&f64, &Vec<f64>)| share.max(MARGIN).ln() + of_users[user];
+            let logs: Vec<f64> = self.shares.iter().zip(&by_part).map(log).collect();
             let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let total: f64 = logs.iter().map(|log| (log - most).exp()).sum();
             log_likelihood += most + total.ln();

@@ -215,7 +215,7 @@ fn likelihood_and_expected_counts_are_those_of_all_paths() {
         for number in 0..EXAMPLES {
             let (browsing, page) = example(kind, number);
             let patterns = by_pattern(paths(&browsing, &page));
-            assert!(close(patterns.values().map(|paths| sum(paths)).sum(), 1.0));
+            assert!(close(patterns.values().map(sum).sum(), 1.0));
             assert_eq!(patterns.len(), 32, "{kind}");
             for (clicked, paths) in &patterns {
                 let totals = expected(std::slice::from_ref(&browsing), false, &page, &[pages(0, &page, clicked)]);

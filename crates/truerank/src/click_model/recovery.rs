@@ -154,7 +154,7 @@ fn kinds_of_users_are_found() {
                 let mut browsing = Browsing::constant(kind, 5, depths[user % 2]);
                 if kind == ClickModelKind::Ubm {
                     browsing.values = (1..=5)
-                        .flat_map(|k| (0..k).map(move |from| (k - from) as i32 - 1))
+                        .flat_map(|k| (0..k).map(move |from| k - from - 1))
                         .map(|skipped| depths[user % 2].powi(skipped))
                         .collect();
                 }

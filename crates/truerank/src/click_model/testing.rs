@@ -27,9 +27,12 @@ impl OwnLog {
 /// A page by its query, user, and what it showed by position.
 pub(crate) type OwnPage = (u32, u32, Vec<Shown>);
 
+/// Sessions by user, position of a click, and position of the next.
+type Steps = BTreeMap<(u32, u32, u32), u64>;
+
 /// The transitions of pages, by the plain loop over sessions.
 pub(crate) fn transitions_of(pages: &[OwnPage]) -> Transitions {
-    let mut rows: BTreeMap<(u32, Vec<Listed>), BTreeMap<(u32, u32, u32), u64>> = BTreeMap::new();
+    let mut rows: BTreeMap<(u32, Vec<Listed>), Steps> = BTreeMap::new();
     for (query, user, page) in pages {
         let list = page.iter().map(|shown| Listed { position: shown.position, doc: shown.doc }).collect();
         let of_list = rows.entry((*query, list)).or_default();

@@ -104,13 +104,13 @@ fn estimates(kind: ClickModelKind, estimator: Estimator) -> Vec<Relevance> {
 /// Mean and t of the error of each document's weight, and the variance of weights over that which they claim.
 fn errors(found: &[Relevance]) -> (Vec<f64>, Vec<f64>, f64) {
     let (mut means, mut ts, mut ratio) = (Vec::new(), Vec::new(), 0.0);
-    for doc in 0..TRUTH.len() {
+    for (doc, truth) in TRUTH.iter().enumerate() {
         let values: Vec<f64> = found.iter().map(|relevance| relevance.weights[doc].weight).collect();
         let mean = values.iter().sum::<f64>() / LOGS as f64;
         let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (LOGS - 1) as f64;
         let claimed = found.iter().map(|relevance| relevance.weights[doc].variance).sum::<f64>() / LOGS as f64;
         means.push(mean);
-        ts.push((mean - TRUTH[doc]) / (variance / LOGS as f64).sqrt());
+        ts.push((mean - truth) / (variance / LOGS as f64).sqrt());
         ratio += variance / claimed / TRUTH.len() as f64;
     }
     (means, ts, ratio)

@@ -50,7 +50,7 @@ pub(super) fn copy_transitions(from: &Path, to: &Path, kinds: IdKinds) -> Result
     let (query, user) = (id_field("query", kinds.queries), id_field("user", kinds.users));
     let mut writer =
         Writer::create(to, TRANSITIONS, vec![query, small("list"), user, small(FROM), small(TO), sessions])?;
-    let (mut copied, mut last): (u64, Option<(Id, i64, Id, i64, bool, i64)>) = (0, None);
+    let (mut copied, mut last) = (0, None);
     for_each_batch(from, |columns| {
         let (queries, users) = (ids(columns, "query")?, ids(columns, "user")?);
         let (lists, from, to) = (columns.integers("list")?, columns.integers(FROM)?, columns.integers(TO)?);
