@@ -82,7 +82,8 @@ fn recovers(scaling: FeatureScaling) {
     let order: Vec<f32> = gamma.iter().map(|&g| g as f32 * random.random_range(0.5..2.0)).collect();
     let theta = |k: usize| (k as f64).powf(-1.0);
     let counts = expected_clicks(&data, &gamma, &order, &[&theta]);
-    let (ranker, found) = Dla::new().scaling(scaling).iterations(1500).seed(3).fit(&data, &counts, None, &Silent).unwrap();
+    let (ranker, found) =
+        Dla::new().scaling(scaling).iterations(1500).seed(3).fit(&data, &counts, None, &Silent).unwrap();
     let error = worst(&found.population, theta);
     assert!(error < 0.02, "{error}: {:?}", found.population);
     assert_eq!((found.method.as_str(), found.population[0]), ("dla", 1.0));
