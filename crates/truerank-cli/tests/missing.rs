@@ -7,6 +7,7 @@ use common::Sandbox;
 /// Tiny data in which one value of seven is missing, as text and as Parquet.
 fn prepared() -> Sandbox {
     let sandbox = Sandbox::with_tiny_data();
+    std::fs::create_dir(sandbox.path("table")).unwrap();
     for part in ["train", "vali", "test"] {
         let text = String::from_utf8(sandbox.read(&format!("data/{part}.txt"))).unwrap();
         sandbox.write(&format!("text/{part}.txt"), text.lines().enumerate().map(lacking).collect::<String>());

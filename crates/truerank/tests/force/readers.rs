@@ -628,7 +628,7 @@ fn parse_all(text: &str) {
         assert_eq!(measure.to_string().parse::<Measure>().ok(), Some(measure));
     }
     if let Ok(architecture) = text.parse::<Architecture>() {
-        let _ = architecture.layers(10, text.len() % 2 == 0);
+        let _ = architecture.layers(10, text.len().is_multiple_of(2));
     }
     parse::<ModelForm>(text);
     parse::<truerank::ranker::Minimiser>(text);
