@@ -51,7 +51,8 @@ fn a_log_is_fitted_to_documents_that_lack_features() {
     let sandbox = prepared();
     sandbox.run("simulate data --sessions 4000 -o clicks.parquet");
     sandbox.run("count clicks.parquet -o counts");
-    let told = sandbox.run("propensity counts --data text -o propensities.json");
+    let found = sandbox.json("propensity counts --data text -o propensities.json --json");
+    let told = found["notes"].to_string();
     assert!(told.contains("documents lack features: the mean of the others stands in for them"), "{told}");
     sandbox.run("relevance counts --propensities propensities.json --data text -o relevance.parquet");
     sandbox.run("train text --relevance relevance.parquet --model trees --steps 20 -o trees.st");

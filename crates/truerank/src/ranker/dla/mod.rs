@@ -58,8 +58,8 @@ options! {
         per_user: bool = false;
         /// Form of the ranker: linear, mlp or mlp:SIZE,SIZE,….
         model: Architecture = Architecture::Linear;
-        /// How the ranker's features are brought to one scale first: standard, rank, none, or paper (a layer norm over each document).
-        scaling: FeatureScaling = FeatureScaling::Standard, value("HOW");
+        /// How the ranker's features are brought to one scale first: paper (a layer norm over each document), rank, standard or none.
+        scaling: FeatureScaling = FeatureScaling::Paper, value("HOW");
         /// Steps on batches.
         iterations: usize = 1000, at_least(1.0), value("N");
         /// Seed of initial weights and of batches.
