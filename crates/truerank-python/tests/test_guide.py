@@ -58,7 +58,7 @@ def test_the_readmes_lines_run(capsys):
 
 
 def test_the_demos_numbers_are_those_of_its_steps(tmp_path):
-    """What the README says of its ten lines, on small data: they print what the experiment finds."""
+    """What the README says of its eleven lines, on small data: they print what the experiment finds."""
     results = truerank.experiment.rq1(preset="tiny", sessions=20_000, seeds=1, model="mlp:16", steps=30)
     table = next(frame for frame in results.tables.values() if "nDCG@5" in frame.columns)
     data = truerank.generate("tiny", seed=1)
@@ -66,7 +66,8 @@ def test_the_demos_numbers_are_those_of_its_steps(tmp_path):
     counts = truerank.Counts.from_log(simulation.log())
     for estimator in ["naive", "ips-pbm", "straightforward", "user-aware"]:
         weights = truerank.relevance(counts, simulation.propensities, estimator=estimator)
-        ranker = truerank.Ranker("mlp:16", steps=30, patience=10).fit(data.train, weights, validation=data.validation)
+        ranker = truerank.Ranker("mlp:16", scaling="paper", batch=256, steps=30, patience=10)
+        ranker.fit(data.train, weights, validation=data.validation)
         row = table[table.iloc[:, 0] == estimator].iloc[0]
         assert truerank.evaluate(data.test, ranker)["nDCG@5"] == pytest.approx(row["nDCG@5"], abs=1e-12)
 

@@ -135,8 +135,9 @@ def test_grades_as_an_array_train_the_same_model(data):
 def test_rows_that_are_nan_were_not_shown(data):
     X, y, query = arrays(data.train)
     shown = np.random.default_rng(1).random(len(y)) < 0.7
-    kept = truerank.Ranker("linear").fit(X[shown], y[shown], query=query[shown])
-    masked = truerank.Ranker("linear").fit(X, np.where(shown, y, np.nan), query=query)
+    # Other scalings are those of all documents that are given, shown or not.
+    kept = truerank.Ranker("linear", scaling="paper").fit(X[shown], y[shown], query=query[shown])
+    masked = truerank.Ranker("linear", scaling="paper").fit(X, np.where(shown, y, np.nan), query=query)
     np.testing.assert_array_equal(kept.predict(X), masked.predict(X))
     with pytest.raises(ValueError, match="the weight of row 1 is -1, but weights are finite and at least 0"):
         truerank.Ranker("linear").fit(X, -np.ones(len(X)), query=query)
