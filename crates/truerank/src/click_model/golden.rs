@@ -10,8 +10,8 @@ use crate::progress::Silent;
 
 fn read(part: &str) -> Option<OwnLog> {
     let shared = std::env::var_os("TRUERANK_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
-    let path = shared.join("yandex-relpred").join(format!("{part}.jsonl.gz"));
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
+    let path = shared.join("data/yandex-relpred").join(format!("{part}.jsonl.gz"));
     if !path.is_file() {
         println!("skipped: {} is absent", path.display());
         return None;

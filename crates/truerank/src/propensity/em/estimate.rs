@@ -173,13 +173,13 @@ impl<'a> Fitting<'a> {
             _ => log.comparable_users(by_features)?,
         };
         let mut notes = graph.explain(self.counts);
-        notes.extend(self.data.and_then(Dataset::fill_note));
         if graph.nothing_connects_positions() || (self.em.strict && !graph.is_connected()) {
             return Err(Error::parameter(format!(
                 "examination is not identifiable from this log: {}",
                 notes.join("; ")
             )));
         }
+        notes.extend(self.data.and_then(Dataset::fill_note));
         // Where users are shrunk, θ without clicks is what others say.
         if matches!(self.users, EmUsers::Together | EmUsers::Each) {
             notes.extend(graph.explain_silent());
