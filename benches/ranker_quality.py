@@ -32,7 +32,7 @@ SETS = {
     "lightgbm-lambdarank": ("LightGBM's example", ["rank.train", "rank.test"], 4),
     "small": ("`small`", [], 4),
 }
-OURS = ["linear-raw", "mlp", "trees"]
+OURS = ["linear-raw", "linear", "mlp:32", "trees", "trees --loss lambdarank"]
 BEST = "best of ours"
 SHARES = (0.6, 0.2)
 TREES, PATIENCE = 500, 100
@@ -42,12 +42,12 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--splits", default="11-15", help="numbers of the random divisions, such as 11-15 [default: 11-15]")
     parser.add_argument("--sets", nargs="*", default=list(SETS), choices=list(SETS), metavar="SET", help=f"of {', '.join(SETS)} [default: all]")
-    parser.add_argument("--ours", nargs="*", default=OURS, metavar="OPTIONS", help="what follows `truerank train --model` [default: linear-raw mlp trees]")
+    parser.add_argument("--ours", nargs="*", default=OURS, metavar="OPTIONS", help="what follows `truerank train --model` [default: linear-raw, linear, mlp:32, trees, trees --loss lambdarank]")
     parser.add_argument("--peers", nargs="*", default=None, metavar="PEER", help="LightGBM, LightGBM-8 (8 leaves, rate .05), XGBoost [default: all]")
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data", help="folder of the real sets [default: ../shared/data]")
     parser.add_argument("--truerank", type=Path, help="the binary [default: built here]")
     parser.add_argument("--threads", type=int, default=2, help="threads for everyone [default: 2]")
-    parser.add_argument("--json", type=Path, help="also write nDCG@5 of every query here")
+    parser.add_argument("--json", type=Path, help="keep nDCG@5 of every query here after each split; a run that was stopped goes on")
     return parser.parse_args()
 
 
@@ -258,6 +258,26 @@ def print_table(results, who):
         print(f"{SETS[name][0]}: {len(queries)} test queries in all, {len(set(queries))} different ones; best by validation: {', '.join(chosen)}.")
 
 
+class Kept:
+    """What splits gave, in a file if there is one. A split counts only for the same options."""
+
+    def __init__(self, path):
+        self.path, self.splits = path, {}
+        if path and path.exists():
+            self.splits = json.loads(path.read_text())
+
+    def split(self, name, number, arguments):
+        key = " ".join([name, str(number), *map(repr, [*arguments.ours, "peers", *(arguments.peers if arguments.peers is not None else ["all"])])])
+        if key not in self.splits:
+            with tempfile.TemporaryDirectory(prefix="truerank-quality-") as folder:
+                values, queries, chosen = run_split(Bench(arguments, Path(folder)), name, number, arguments)
+            self.splits[key] = [{who: found.tolist() for who, found in values.items()}, queries, chosen]
+            if self.path:
+                self.path.write_text(json.dumps(self.splits))
+        values, queries, chosen = self.splits[key]
+        return {who: np.array(found) for who, found in values.items()}, queries, chosen
+
+
 def numbers(text):
     first, _, last = text.partition("-")
     return range(int(first), int(last or first) + 1)
@@ -272,22 +292,16 @@ def main():
     if arguments.truerank is None:
         subprocess.run(["cargo", "build", "--release", "--locked", "--bin", "truerank"], cwd=ROOT, check=True)
         arguments.truerank = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "release/truerank"
-    results = {}
+    results, kept = {}, Kept(arguments.json)
     for name in arguments.sets:
         if name != "small" and not (arguments.data / name).is_dir():
             print(f"skipped: there is no {arguments.data / name}", file=sys.stderr)
             continue
-        found = []
-        for number in numbers(arguments.splits):
-            with tempfile.TemporaryDirectory(prefix="truerank-quality-") as folder:
-                found.append(run_split(Bench(arguments, Path(folder)), name, number, arguments))
+        found = [kept.split(name, number, arguments) for number in numbers(arguments.splits)]
         values = {who: np.concatenate([split[0][who] for split in found]) for who in found[0][0]}
         results[name] = (values, [query for split in found for query in split[1]], [str(split[2]) for split in found])
     who = list(next(iter(results.values()))[0])
     print_table(results, who)
-    if arguments.json:
-        told = {name: {"queries": queries, **{one: found.tolist() for one, found in values.items()}} for name, (values, queries, _) in results.items()}
-        arguments.json.write_text(json.dumps(told))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from pathlib import Path
 from environments import environment
 
 ROOT = Path(__file__).resolve().parent.parent
-SUBJECTS = ["reading", "simulating", "weights", "counting", "text", "em", "mlp", "training", "boosting", "scoring", "pipeline", "clax"]
+SUBJECTS = ["reading", "simulating", "weights", "counting", "text", "em", "mlp", "training", "boosting", "scoring", "pipeline", "clax", "click_models"]
 SUBJECTS += ["python", "large", "scaling"]
 MODULES = ["numpy", "pandas", "sklearn", "pyarrow", "duckdb", "polars", "torch", "lightgbm", "onnxruntime", "safetensors"]
 
@@ -27,7 +27,7 @@ def parse_arguments():
     parser.add_argument("subjects", nargs="*", metavar="SUBJECT", help=f"of {', '.join(SUBJECTS)} [default: all]")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that all rows work; no numbers to keep")
     parser.add_argument("--threads", type=int, default=2, help="threads for everyone [default: 2]")
-    turns = "times that both are run in turn [default: 7; large, clax: 3; scaling: 5; quick: 2 or 1]"
+    turns = "times that both are run in turn [default: 7; large, clax, click_models: 3; scaling: 5; quick: 2 or 1]"
     parser.add_argument("--repeats", type=int, help=turns)
     parser.add_argument("--data", type=Path, help="keep the log of `large` and `scaling` here [default: made anew]")
     parser.add_argument("--no-build", action="store_true", help="use the release binaries as they are")

@@ -143,7 +143,7 @@ def clax(split, setup):
         np.savez(setup.folder / f"{name}.npz", pairs=split.pages.pairs[chosen], clicks=split.pages.clicks[chosen])
     output = setup.folder / "clax.json"
     options = ["--learning-rate", RATE, "--epochs", EPOCHS, "--threads", setup.threads, "--loader", "memory"]
-    words = [setup.clax, HERE / "peers/clax_pbm.py", setup.folder, *options, "-o", output]
+    words = [setup.clax, HERE / "peers/clax_model.py", setup.folder, *options, "-o", output]
     subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     epochs = len(json.loads(output.read_text())["training"])
     if epochs >= EPOCHS:

@@ -72,12 +72,12 @@ def fit(setup, folder):
     return {name: seconds(lambda: setup.truerank(*step)) for name, step in steps.items()}
 
 
-def fit_clax(setup, folder, rate, loader="memory", epochs=None):
+def fit_clax(setup, folder, rate, loader="memory", epochs=None, model="pbm"):
     """Held-out log-likelihood and seconds of each epoch."""
-    python, script = environment(".venv-clax", "requirements-clax.txt"), setup.root / "benches/peers/clax_pbm.py"
-    output = folder / f"clax-{rate}-{loader}.json"
+    python, script = environment(".venv-clax", "requirements-clax.txt"), setup.root / "benches/peers/clax_model.py"
+    output = folder / (f"clax-{rate}-{loader}.json" if model == "pbm" else f"clax-{model}-{rate}.json")
     options = ["--learning-rate", rate, "--epochs", epochs or setup.pick(50, 100), "--threads", setup.threads]
-    setup.run(python, script, folder, *options, "--loader", loader, "-o", output)
+    setup.run(python, script, folder, "--model", model, *options, "--loader", loader, "-o", output)
     return json.loads(output.read_text())
 
 

@@ -3,8 +3,8 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    click_model, completions, convert, count, demo, doctor, evaluate, experiment, explain, export, fit, generate,
-    predict_clicks, propensity, relevance, report, score, simulate, sql, train,
+    click_model, completions, convert, count, demo, doctor, drift, evaluate, experiment, explain, export, fit,
+    generate, merge, predict_clicks, propensity, relevance, report, score, simulate, sql, train,
 };
 
 /// Learns what people find relevant from what they clicked, for every kind of searcher.
@@ -43,18 +43,21 @@ The way from data to a ranker, each step reading what the one before wrote:
 `truerank doctor` tells whether a log is fit for it, and `truerank fit` goes all
 the way from a log to a ranker. `truerank demo` does so on generated data and
 compares the estimators; `truerank experiment` reruns the paper's research
-questions.
-Exit codes: 0 done, 1 a log is not fit (doctor), 2 an error.";
+questions. `truerank merge` adds counts of several days, and `truerank drift`
+compares two of them.
+Exit codes: 0 done, 1 a log is not fit (doctor) or has drifted (drift), 2 an error.";
 
 /// What to do.
 #[derive(Subcommand)]
 pub enum Command {
     Demo(demo::Demo),
     Doctor(doctor::Doctor),
+    Drift(drift::Drift),
     Fit(Box<fit::Fit>),
     Generate(generate::Generate),
     Simulate(simulate::Simulate),
     Count(count::Count),
+    Merge(merge::Merge),
     Propensity(propensity::Propensity),
     ClickModel(click_model::ClickModel),
     Relevance(relevance::Relevance),

@@ -11,7 +11,7 @@ use truerank::data::is_part_file;
 const OUTPUT: &str = "output";
 
 /// Commands whose output folder keeps what else is in it.
-const ADDING: [&str; 3] = ["doctor", "report", "experiment"];
+const ADDING: [&str; 4] = ["doctor", "drift", "report", "experiment"];
 
 /// Refuses an output that is an input, or a part of one.
 pub fn refuse_to_overwrite(arguments: &ArgMatches) -> Result<()> {

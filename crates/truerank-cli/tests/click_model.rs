@@ -65,6 +65,25 @@ fn the_position_based_model_is_found_by_both_ways() {
 }
 
 #[test]
+fn examination_and_relevance_are_measured_as_models_are() {
+    let sandbox = with_counts();
+    sandbox.run("propensity earlier --per-user --resamples 0 -o propensities.json");
+    sandbox.run("relevance earlier --propensities propensities.json -o relevance.parquet");
+    let predict = "predict-clicks later --propensities propensities.json --relevance relevance.parquet --resamples 9";
+    let found = sandbox.json(&format!("{predict} --json"));
+    let measure = |name: &str| found["measures"][name].as_f64().unwrap();
+    assert_eq!(found["measures"]["sessions"], 4000);
+    // Clicks above do not matter, and lists are nearly all of one length.
+    assert!((measure("perplexity") - measure("conditional_perplexity")).abs() < 1e-9, "{found}");
+    let plain = found["model"]["log_likelihood"]["value"].as_f64().unwrap();
+    assert!((measure("log_likelihood") - plain).abs() < 0.02, "{found}");
+    assert!(sandbox.run(predict).contains("As PyClick and CLAX define them"));
+    sandbox.run("count later.parquet -o plain");
+    let without = sandbox.json(&format!("{} --json", predict.replace("later", "plain")));
+    assert!(without["measures"].is_null());
+}
+
+#[test]
 fn outputs_are_tables() {
     let sandbox = with_counts();
     insta::assert_snapshot!("click_model", shape(&sandbox.run("click-model earlier --model ubm -o model.json")));

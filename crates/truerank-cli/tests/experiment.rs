@@ -184,7 +184,7 @@ fn what_cannot_be_run_is_refused_before_anything_is_written() {
     sandbox.write("twice.toml", "seeds = [1, 1]\n");
     sandbox.write("log.csv", "session,user,query,doc,position,click\n1,a,1,1,1,1\n");
     for (arguments, words) in [
-        ("experiment rq9 -o r", &["'rq9'", "known are rq1, rq2, rq3, rq4, real and all"][..]),
+        ("experiment rq9 -o r", &["'rq9'", "known are rq1, rq2, rq3, rq4, real, robustness and all"][..]),
         ("experiment rq1 --config unknown.toml -o r", &["unknown.toml:4", "presett"]),
         ("experiment rq1 --config empty.toml -o r", &["seeds", "at least one"]),
         ("experiment rq1 --config clusters.toml -o r", &["5, 10 or 20", "7"]),
@@ -226,4 +226,52 @@ fn results_of_another_experiment_are_not_mixed_in() {
     std::fs::remove_file(sandbox.path(run)).unwrap();
     sandbox.run("experiment rq3 --config small.toml -o results");
     assert_eq!(sandbox.read(run), good);
+}
+
+/// A grid of 2 × 2 in seconds.
+const GRID: &str = r#"
+seeds = [1, 2, 3]
+models = ["linear"]
+data.preset = "tiny"
+robustness = { clicked = ["dbn", "mixed"], assumed = ["pbm", "dbn"], production-shares = [0.05], sessions = [1000, 4000] }
+"#;
+
+#[test]
+fn models_that_clicked_are_crossed_with_models_that_are_assumed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("grid.toml", GRID);
+    let text = sandbox.run("experiment robustness --config grid.toml -o results --threads 1");
+    insta::assert_snapshot!("experiment_robustness", shape(&text));
+    let found = sandbox.json("report results --json");
+    let rows = found["tables"]["robustness"].as_array().unwrap();
+    assert_eq!(rows.len(), 2 * 2 * 2, "{rows:?}");
+    // dbn is right in one row of the models that clicked; mixed has no right model.
+    let claims = found["claims"].as_array().unwrap();
+    assert_eq!(claims.len(), 5);
+    for claim in claims {
+        assert_eq!((&claim["question"], &claim["of_the_paper"]), (&"robustness".into(), &false.into()));
+        assert_eq!(claim["comparisons"].as_array().unwrap().len(), 2, "one for each size");
+        assert!(claim["claim"].as_str().unwrap().starts_with("where clicks come from dbn"), "{claim}");
+    }
+    assert!(!sandbox.read("results/figures/robustness-ndcg-1.svg").is_empty());
+    // A part that is gone is made again, with the same bytes, on any number of threads.
+    let whole = sandbox.files();
+    std::fs::remove_dir_all(sandbox.path("results/runs/mixed-10-clusters-1000-sessions-0.05-labelled-seed-2")).unwrap();
+    std::fs::remove_dir_all(sandbox.path("results/runs/dbn-10-clusters-4000-sessions-0.05-labelled-seed-1")).unwrap();
+    sandbox.run("experiment robustness --config grid.toml -o results --threads 3");
+    assert!(sandbox.files() == whole);
+}
+
+#[test]
+fn grids_that_cannot_be_run_are_refused() {
+    let sandbox = Sandbox::new();
+    let refused = |line: &str| {
+        sandbox.write("grid.toml", format!("data.preset = \"tiny\"\n[robustness]\n{line}\n"));
+        sandbox.fail("experiment robustness --config grid.toml -o results")
+    };
+    assert!(refused("assumed = [\"cm\"]").contains("robustness.assumed should tell users apart, but in cm all browse"));
+    assert!(refused("clicked = [\"xyz\"]").contains("'xyz' is not a click model, or mixed; known are pbm, ubm"));
+    assert!(refused("production-shares = [2.0]").contains("should be from 0.000001 to 1, but one is 2"));
+    assert!(refused("sessions = [0]").contains("robustness.sessions should be at least 1, but is 0"));
+    assert!(!sandbox.path("results").exists());
 }

@@ -4,13 +4,15 @@ mod common;
 
 use common::Sandbox;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 22] = [
     "demo",
     "doctor",
+    "drift",
     "fit",
     "generate",
     "simulate",
     "count",
+    "merge",
     "propensity",
     "click-model",
     "relevance",

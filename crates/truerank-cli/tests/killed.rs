@@ -94,6 +94,12 @@ fn inputs() -> Sandbox {
     std::fs::remove_file(sandbox.path("other.propensities.json")).unwrap();
     sandbox.run("count clicks.csv -o counts");
     sandbox.run("count other.csv -o counts-other");
+    // Sessions of another day have ids of their own.
+    let day = String::from_utf8(sandbox.read("other.csv")).unwrap();
+    let (header, rows) = day.split_once('\n').unwrap();
+    let rows: String = rows.lines().map(|row| format!("9{row}\n")).collect();
+    sandbox.write("day.csv", format!("{header}\n{rows}"));
+    sandbox.run("count day.csv -o counts-day");
     sandbox.run("train data --model linear --steps 2 -o ranker.st");
     sandbox.run("train data --model linear --steps 1 -o other.st");
     sandbox

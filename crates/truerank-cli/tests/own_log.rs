@@ -24,6 +24,9 @@ fn doctor_tells_users_apart_and_recommends() {
     assert!(diagnosis["differences"]["level"]["p"].as_f64().unwrap() < 0.01);
     assert!(diagnosis["differences"]["depth"]["p"].as_f64().unwrap() < 0.01);
     advice_agrees_with_its_table(diagnosis);
+    // Users differ, and each follows the position-based model.
+    assert_ne!(diagnosis["click_models"]["models"][0]["log_likelihood"], serde_json::Value::Null);
+    assert!(found["click_model"].is_null() || found["click_model"] == "pbm", "{}", found["click_model"]);
     assert_eq!(diagnosis["pages"]["pages"], 20_000);
     insta::assert_snapshot!("doctor", shape(&sandbox.run("doctor clicks.csv --data data -o report")));
     let page = String::from_utf8(sandbox.read("report/report.html")).unwrap();
@@ -103,6 +106,49 @@ fn fit_goes_all_the_way_and_keeps_everything() {
     for (name, content) in same.files() {
         assert!(sandbox.files()[&name] == content, "{} differs with one thread", name.display());
     }
+}
+
+#[test]
+fn fit_takes_a_click_model_and_keeps_it() {
+    let sandbox = Sandbox::with_tiny_data();
+    sandbox.run("simulate data --sessions 6000 --shuffle 0.3 -o clicks.csv");
+    let found = sandbox.json("fit clicks.csv --click-model ubm -o out --json");
+    assert_eq!((&found["click_model"]["asked"], &found["click_model"]["used"]), (&"ubm".into(), &"ubm".into()));
+    assert!(found["diagnosis"]["click_models"].is_null(), "nothing is compared where one is asked for");
+    sandbox.run("relevance out/counts --click-model out/click-model.json -o again.parquet");
+    assert!(sandbox.read("again.parquet") == sandbox.read("out/relevance.parquet"));
+    // Without a click model nothing of it is left.
+    let plain = sandbox.json("fit clicks.csv --click-model none -o out --json");
+    assert_eq!(plain["click_model"]["used"], "none");
+    let is_there = |name: &str| sandbox.path(&format!("out/{name}")).exists();
+    assert!(!is_there("click-model.json") && !is_there("counts/transitions.parquet"));
+    let line = sandbox.fail("fit clicks.csv --propensities out/propensities.json --click-model ubm -o other");
+    assert!(line.contains("--click-model is ubm, but --propensities are given"), "{line}");
+}
+
+#[test]
+fn position_based_logs_are_fitted_by_position() {
+    let sandbox = Sandbox::with_tiny_data();
+    sandbox.run("simulate data --sessions 6000 --shuffle 0.3 -o clicks.csv");
+    let auto = sandbox.json("fit clicks.csv --click-model auto -o auto --json");
+    sandbox.run("fit clicks.csv -o none");
+    assert_eq!((&auto["click_model"]["asked"], &auto["click_model"]["used"]), (&"auto".into(), &"none".into()));
+    assert_eq!(auto["diagnosis"]["click_models"]["models"].as_array().unwrap().len(), 7);
+    for file in ["counts/cells.parquet", "counts/meta.json", "propensities.json", "relevance.parquet"] {
+        assert!(sandbox.read(&format!("auto/{file}")) == sandbox.read(&format!("none/{file}")), "{file}");
+    }
+    assert!(!sandbox.path("auto/counts/transitions.parquet").exists());
+    // Two documents at one position are no obstacle: the position-based way takes them.
+    let shared = "session,user,query,doc,position,click\n";
+    let rows = (0..400).flat_map(|s| {
+        (0..4).map(move |d| {
+            let position = if d == 3 { 3 } else { 1 + (d + s) % 3 };
+            format!("{s},u{},q{},d{d},{position},{}\n", s % 5, s % 7, usize::from((s + d) % 3 == 0))
+        })
+    });
+    sandbox.write("grid.csv", &(shared.to_string() + &rows.collect::<String>()));
+    let found = sandbox.json("fit grid.csv --click-model auto -o grid --json");
+    assert_eq!(found["click_model"]["used"], "none");
 }
 
 #[test]

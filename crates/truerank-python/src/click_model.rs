@@ -8,7 +8,9 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
-use truerank::click_model::{ClickLog, ClickMeasures, ClickModel, ClickModelOptions, ModelCell, OfUsers};
+use truerank::click_model::{
+    ClickLog, ClickMeasures, ClickModel, ClickModelOptions, CountedClicks, ModelCell, OfUsers,
+};
 use truerank::counts::Counts;
 
 use crate::counts::PyCounts;
@@ -31,9 +33,7 @@ pub struct PyClickModel {
 
 /// The transitions of counts, with their ids.
 fn with_log<T>(counts: &Counts, work: impl FnOnce(&ClickLog<'_>) -> truerank::Result<T>) -> truerank::Result<T> {
-    let transitions = ClickLog::all_transitions(counts)?;
-    let (queries, docs, users) = (&counts.queries, &counts.docs, &counts.users);
-    work(&ClickLog { transitions: &transitions, queries, docs, users })
+    work(&CountedClicks::of(counts)?.log())
 }
 
 /// Fits a click model; `truerank.click_model.fit` has the options.
@@ -88,13 +88,21 @@ impl PyClickModel {
         ids_to_numpy(py, &self.inner.users)
     }
 
-    /// For each user the parameters, or where there are kinds of users the probability of each; None where all are alike.
+    /// For each user the parameters, or where there are kinds of users the probability of each; None where all are alike. The
+    /// truth of a simulation has the kind of each user, with probability 1.
     #[getter]
     fn by_user<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        let certain;
         let (values, width) = match &self.inner.of_users {
             OfUsers::Alike => return Ok(None),
             OfUsers::Parameters(values) => (values, self.inner.width()),
             OfUsers::Shares(values) => (values, self.inner.kinds.len()),
+            OfUsers::Known(users) => {
+                let kinds = self.inner.kinds.len();
+                let row = |kind: u32| (0..kinds).map(move |other| f64::from(u8::from(other == kind as usize)));
+                certain = users.iter().flat_map(|user| row(user.kind)).collect();
+                (&certain, kinds)
+            }
         };
         PyArray1::from_slice(py, values).reshape([self.inner.users.len(), width]).map(Some)
     }

@@ -49,6 +49,13 @@ impl PyDiagnosis {
         self.inner.personalized_bias().decided()
     }
 
+    /// The click model that suits the log: `"pbm"` where none is better by so much that it matters, None where that cannot be
+    /// told. `to_dict` has the comparison.
+    #[getter]
+    fn click_model(&self) -> Option<String> {
+        self.inner.suited_click_model().map(|model| model.to_string())
+    }
+
     /// What to know, problems first: dicts with severity, text and help.
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -7,8 +7,9 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use truerank::data::Splits;
-use truerank::fit::{Fit, FitData, FitFolder, FitLog, FitOutcome};
+use truerank::fit::{Fit, FitData, FitFolder, FitOutcome};
 
+use crate::click_model::PyClickModel;
 use crate::counts::warn;
 use crate::dataset::{PyDataset, PySplits};
 use crate::doctor::PyDiagnosis;
@@ -43,6 +44,13 @@ impl PyFitOutcome {
     #[getter]
     fn propensities(&self) -> PyPropensities {
         PyPropensities::from(self.inner.propensities.clone())
+    }
+
+    /// The click model that corrected clicks; None where they were corrected by the examination of positions.
+    #[getter]
+    fn click_model(&self) -> Option<PyClickModel> {
+        let model = self.inner.click_model.model.clone();
+        model.map(|model| PyClickModel { inner: Arc::new(model) })
     }
 
     /// What is relevant.
@@ -96,7 +104,7 @@ impl PyFitOutcome {
 /// data set, splits (whose graded parts validate and test), or None, and then there is no ranker. `output` is a folder
 /// that keeps every artefact. `split` is `"query"` to hold out queries (with features the default), `"page"` to hold
 /// out result pages (the default without), or `"time"` to hold out what happened last. The other options are those of
-/// `truerank fit` too: `held_out`, `relevance`, `model`, `steps`, `scaling`, `seed`, and `estimator`, `beta`,
+/// `truerank fit` too: `held_out`, `relevance`, `click_model`, `model`, `steps`, `scaling`, `seed`, and `estimator`, `beta`,
 /// `prior`, `clip` and `shrink` as in `relevance`.
 ///
 /// >>> data = truerank.generate("tiny")
@@ -132,10 +140,9 @@ pub fn fit<'py>(
     let data = data.map(fit_data).transpose()?;
     let (found, summary) = run(py, progress, |progress| {
         let folder = output.as_deref().map(FitFolder::create).transpose()?;
-        let parts = log.split(split, way.held_out, way.seed, progress)?;
-        let summary = parts.summary.clone();
-        let parts = FitLog::from(parts);
+        let (mut parts, summary) = way.read_log(&log, data.is_some(), progress)?;
         let outcome = way.run(&parts, data.as_ref(), progress)?;
+        parts.keep_what_was_used(&outcome);
         folder.map_or(Ok(()), |folder| folder.write(&outcome, &parts, data.as_ref()))?;
         Ok((outcome, summary))
     })?;

@@ -10,6 +10,7 @@ mod columns;
 mod counts;
 mod dataset;
 mod doctor;
+mod drift;
 mod error;
 mod evaluate;
 mod experiment;
@@ -42,6 +43,8 @@ mod _truerank {
     };
     #[pymodule_export]
     use crate::doctor::{PyDiagnosis, doctor};
+    #[pymodule_export]
+    use crate::drift::{PyComparison, drift, merge};
     #[pymodule_export]
     use crate::evaluate::{
         PyClickEvaluation, PyEvaluation, PyTTest, evaluate, evaluate_clicks, paired_t_test, write_run,

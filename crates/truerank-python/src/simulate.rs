@@ -12,9 +12,10 @@ use truerank::data::Dataset;
 use truerank::files::check_file;
 use truerank::log::{Impression, Log};
 use truerank::ranker::{Production, Ranker};
-use truerank::simulate::{ShownLists, Simulation, Simulator, propensities_path};
+use truerank::simulate::{ShownLists, Simulation, Simulator};
 
 use crate::arrays::floats_from_python;
+use crate::click_model::PyClickModel;
 use crate::counts::PyCounts;
 use crate::dataset::PyDataset;
 use crate::error::to_python;
@@ -32,8 +33,7 @@ pub struct PySimulation {
     settings: Simulation,
     data: Arc<Dataset>,
     lists: Vec<ShownLists>,
-    #[pyo3(get)]
-    /// The true examination probabilities of every user.
+    /// Made once: users are drawn for it.
     propensities: Py<PyPropensities>,
 }
 
@@ -43,6 +43,10 @@ pub struct PySimulation {
 /// relevant. `users` is the number of clusters, with the paper's depths (5, 10 or 20), or `etas` says the depth of each. The
 /// training part of `data` is ordered by a production ranker, which learned from `production_share` of the grades, or by
 /// each of `loggers` in turn: rankers, their files, or arrays of scores.
+///
+/// `click_model` is how people go down a page, by default "pbm": one of the models of `truerank.click_model`, or several, which
+/// the clusters get in turn, such as `["pbm", "dbn"]`. Their parameters follow from the depths; `simulation.click_model` is
+/// the truth.
 ///
 /// `swap` and `shuffle` are shares of sessions in which rank 1 changes places with another, or the whole list is shuffled.
 /// `length` documents are shown. The other options are those of `truerank simulate`.
@@ -55,6 +59,8 @@ pub struct PySimulation {
 /// ['session', 'user', 'query', 'doc', 'position', 'click']
 /// >>> truerank.Counts.from_log(simulation.log()).session_count
 /// 1000
+/// >>> truerank.simulate(data, sessions=1000, click_model="dbn").click_model.kinds[0]["model"]
+/// 'dbn'
 #[pyfunction]
 #[pyo3(signature = (data, *, loggers=None, max_grade=None, progress=None, **options))]
 pub fn simulate<'py>(
@@ -156,29 +162,55 @@ impl PySimulation {
     /// Counts of such a log, drawn without sessions: a billion sessions cost what a million do.
     ///
     /// They have the distribution of the log's counts, but are not those of `log()`. With `patterns=True`, which have no such
-    /// short way, and only then, they are those of `log()`.
-    #[pyo3(signature = (*, patterns=false))]
-    fn counts(&self, py: Python<'_>, patterns: bool) -> PyResult<PyCounts> {
+    /// short way, and only then, they are those of `log()`. `transitions=True` adds click transitions, which are always there
+    /// where clicks do not come from "pbm".
+    #[pyo3(signature = (*, patterns=false, transitions=false))]
+    fn counts(&self, py: Python<'_>, patterns: bool, transitions: bool) -> PyResult<PyCounts> {
         let counts = run_quiet(py, || {
             let simulator = self.simulator()?;
-            match patterns {
-                true => Ok(count_log(&simulator.log(), &CountOptions::new().patterns(true))?.0),
-                false => simulator.counts(),
+            let transitions = transitions || !self.settings.is_position_based();
+            match (patterns, transitions) {
+                (true, _) => {
+                    let options = CountOptions::new().patterns(true).transitions(transitions);
+                    Ok(count_log(&simulator.log(), &options)?.0)
+                }
+                (false, true) => simulator.counts_with_transitions(),
+                (false, false) => simulator.counts(),
             }
         });
         counts.map(PyCounts::from)
     }
 
-    /// Writes the log (.parquet, .csv or .tsv, text also .gz or .zst), and the true propensities beside it: those of
-    /// `clicks.parquet` go to `clicks.propensities.json`. The bytes are those of `truerank simulate`.
+    /// Writes the log (.parquet, .csv or .tsv, text also .gz or .zst), and the truth beside it: the propensities of
+    /// `clicks.parquet` go to `clicks.propensities.json`, or where clicks do not come from "pbm" the click model to
+    /// `clicks.click-model.json`. The bytes are those of `truerank simulate`.
     #[pyo3(signature = (path, *, progress=None))]
     fn write(&self, py: Python<'_>, path: PathBuf, progress: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         run(py, progress, |progress| {
-            let (simulator, truth) = (self.simulator()?, propensities_path(&path));
-            check_file(&truth)?;
+            let simulator = self.simulator()?;
+            check_file(&self.settings.truth_path(&path))?;
             simulator.write_log(&path, progress, |_| {})?;
-            simulator.propensities().write_beside(&truth, &path)
+            simulator.write_truth(&path).map(|_| ())
         })
+    }
+
+    /// The true examination probabilities of every user; an error where clicks do not come from "pbm".
+    #[getter]
+    fn propensities(&self, py: Python<'_>) -> PyResult<Py<PyPropensities>> {
+        match self.settings.is_position_based() {
+            true => Ok(self.propensities.clone_ref(py)),
+            false => Err(to_python(truerank::Error::option(
+                "click_model",
+                "is not pbm, so examination depends on the clicks above and has no propensities; `.click_model` is the truth",
+            ))),
+        }
+    }
+
+    /// The true click model: how every user browses, and relevance and satisfaction of every document that can be shown.
+    #[getter]
+    fn click_model(&self, py: Python<'_>) -> PyResult<PyClickModel> {
+        let model = run_quiet(py, || Ok(self.simulator()?.click_model()))?;
+        Ok(PyClickModel { inner: Arc::new(model) })
     }
 
     /// γ of each row of the training part: the probability that the document is found relevant once it is examined.

@@ -28,7 +28,10 @@ def test_a_diagnosis(diagnosis):
     assert set(diagnosis.recommendation) == {"estimator", "is_default", "why"}
     differences = diagnosis.to_dict()["diagnosis"]["differences"]
     assert differences["level"]["p"] < 0.01 and differences["depth"]["p"] < 0.01
-    assert "The log is fit to learn from." in str(diagnosis)
+    assert "The log is fit to learn from." in str(diagnosis) and "Which click model?" in str(diagnosis)
+    models = diagnosis.to_dict()["diagnosis"]["click_models"]["models"]
+    assert [row["model"] for row in models] == ["pbm", "ubm", "cm", "dcm", "sdbn", "dbn", "ccm"]
+    assert diagnosis.click_model in {None, "pbm"}
     assert repr(diagnosis).startswith("<Diagnosis: fit to learn from, personalized bias; use ")
     page = diagnosis._repr_html_()
     assert "<script" not in page and "Is it fit to learn from?" in page
@@ -129,3 +132,16 @@ def test_fits_that_are_refused(log, options, message):
 def test_counts_have_no_times(log):
     with pytest.raises(ValueError, match="counts have no times"):
         truerank.fit(truerank.Counts.from_log(log), split="time")
+
+
+def test_a_fit_takes_a_click_model(tmp_path):
+    data = truerank.generate("tiny", seed=4)
+    log = truerank.simulate(data, sessions=4000, shuffle=0.3, seed=4).log()
+    outcome = truerank.fit(log, click_model="dcm", output=tmp_path / "out")
+    assert outcome.to_dict()["click_model"]["used"] == "dcm"
+    assert outcome.click_model.kinds[0]["model"] == "dcm"
+    assert (tmp_path / "out/click-model.json").is_file()
+    plain = truerank.fit(log, click_model="none")
+    assert plain.click_model is None
+    with pytest.raises(ValueError, match="click_model"):
+        truerank.fit(log, click_model="best")

@@ -32,6 +32,18 @@ def test_claims_tables_and_pages(results):
     assert repr(results).startswith("<Results: rq1; ")
 
 
+def test_robustness_crosses_models_that_clicked_with_models_that_are_assumed(tmp_path):
+    config = tmp_path / "grid.toml"
+    config.write_text(
+        'models = ["linear"]\nseeds = [1]\n[robustness]\nclicked = ["ubm"]\nassumed = ["pbm", "ubm"]\n'
+        "production-shares = [0.05]\nsessions = [2000]\n"
+    )
+    results = experiment.robustness(preset="tiny", config=config)
+    table = results.tables["robustness"]
+    assert table["assumed"].tolist() == ["pbm", "ubm"]
+    assert {claim["question"] for claim in results.claims} == {"robustness"}
+
+
 def test_the_same_bytes_as_the_command_line(cli, results, tmp_path):
     text = cli("experiment rq1 --preset tiny --sessions 2000 --seeds 2 --model linear --json -o cli")
     assert results.to_dict() == json.loads(text)
@@ -55,7 +67,7 @@ def test_folders_keep_runs(tmp_path, results):
 @pytest.mark.parametrize(
     "options, error, message",
     [
-        ({"questions": "rq9"}, ValueError, "'rq9' is not a question; known are rq1, rq2, rq3, rq4, real and all"),
+        ({"questions": "rq9"}, ValueError, "'rq9' is not a question; known are rq1, rq2, rq3, rq4, real, robustness and all"),
         ({"preset": "huge"}, ValueError, "'huge' is not a preset"),
         ({"model": "tree"}, ValueError, "tree"),
         ({"model": 3}, ValueError, "model.*'3'"),

@@ -29,6 +29,45 @@ OPTIONS = {
 }
 
 
+MODELS = {
+    "dbn": ({"sessions": 2000, "click_model": "dbn"}, "--sessions 2000 --click-model dbn"),
+    "mixed": (
+        {"sessions": 2000, "users": 5, "swap": 0.2, "user_noise": 0.1, "click_model": ["pbm", "ubm", "trust"]},
+        "--sessions 2000 --users 5 --swap 0.2 --user-noise 0.1 --click-model pbm,ubm,trust",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_logs_of_click_models_are_those_of_the_command_line(name, folder, command, tmp_path):
+    options, arguments = MODELS[name]
+    simulation = truerank.simulate(truerank.read_splits(folder), **options)
+    ours, theirs = tmp_path / "python", tmp_path / "cli"
+    ours.mkdir(), theirs.mkdir()
+    command("simulate", folder, *arguments.split(), "-o", theirs / "clicks.parquet")
+    simulation.write(ours / "clicks.parquet")
+    for file in ["clicks.parquet", "clicks.click-model.json"]:
+        assert (ours / file).read_bytes() == (theirs / file).read_bytes()
+    truth = truerank.ClickModel.read(theirs / "clicks.click-model.json")
+    assert truth == simulation.click_model
+    assert truth.by_user.shape == (len(truth.users), len(truth.kinds))
+    assert (truth.by_user.sum(axis=1) == 1).all()
+    counts = simulation.counts()
+    assert counts.transitions is not None
+    assert truth.measure(counts)["unknown_impressions"] == 0
+    truerank.relevance(counts, truth, estimator="user-aware")
+    with pytest.raises(ValueError, match="`click_model` is not pbm|click_model is not pbm"):
+        simulation.propensities
+
+
+def test_the_position_based_model_has_a_truth_of_both_forms(splits):
+    simulation = truerank.simulate(splits, sessions=3000, swap=0.2)
+    counts = simulation.counts(transitions=True)
+    by_model = truerank.relevance(counts, simulation.click_model, estimator="user-aware").weights
+    by_propensities = truerank.relevance(counts, simulation.propensities, estimator="user-aware").weights
+    np.testing.assert_allclose(by_model, by_propensities, rtol=1e-9)
+
+
 @pytest.mark.parametrize("name", OPTIONS)
 def test_logs_are_those_of_the_command_line(name, folder, command, tmp_path):
     options, arguments = OPTIONS[name]

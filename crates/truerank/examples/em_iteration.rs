@@ -60,6 +60,7 @@ fn counts(queries: u32) -> Counts {
         patterns: None,
         transitions: None,
         pages: None,
+        ..Counts::default()
     }
 }
 

@@ -2,22 +2,22 @@
 //!
 //! `cargo run --release -p truerank --example fit_forms FILE,FILE|PRESET [SESSIONS_PER_QUERY] [FIRST_SPLIT] [SPLITS]` divides the queries of
 //! LETOR files that are put together, or of a generated preset, into four parts to learn from and one to test, trains a production ranker on a
-//! few of the former, simulates clicks on its first ten documents, and fits rankers. For each split it prints nDCG@5 on the test queries and
-//! seconds of training, at the end the means.
+//! few of the former, simulates clicks on its first ten documents, and fits rankers. For each split it prints nDCG@5 on the test queries,
+//! how far each form was above the chosen one by held-out clicks (with its standard error), and seconds of training. At the end there are the
+//! means, and how far `fit` is from each form, over all test queries and with the splits of a query taken together.
 
-use std::path::Path;
+mod divisions;
+
+use std::collections::BTreeMap;
 use std::time::Instant;
 
-use rand::seq::SliceRandom;
 use truerank::counts::{CountOptions, LogSource, SplitBy, count_log};
-use truerank::data::{Dataset, DatasetBuilder, Generator, Preset, ReadOptions, read_dataset};
+use truerank::data::Dataset;
 use truerank::doctor::Doctor;
 use truerank::evaluate::{Evaluator, Measure};
-use truerank::fit::{Fit, FitData, FitLog};
-use truerank::ids::Ids;
+use truerank::fit::{Fit, FitData, FitLog, TriedForm};
 use truerank::progress::Silent;
-use truerank::random::stream;
-use truerank::ranker::{ModelForm, production_ranker};
+use truerank::ranker::{ModelForm, Ranker, production_ranker};
 use truerank::simulate::{ShownLists, Simulation};
 
 const NDCG5: Measure = Measure::Ndcg(Some(5));
@@ -27,23 +27,68 @@ fn main() -> truerank::Result<()> {
     let what = arguments.first().map_or("tiny", String::as_str);
     let number = |place: usize, usual: u64| arguments.get(place).and_then(|text| text.parse().ok()).unwrap_or(usual);
     let (sessions, first, splits) = (number(1, 60), number(2, 1), number(3, 3));
-    let data = load(what)?;
-    let max_grade = data.grades().and_then(|grades| grades.iter().copied().max()).unwrap_or(4);
+    let data = divisions::load(what)?;
+    let max_grade = divisions::max_grade(&data);
     let names: Vec<String> = forms().iter().map(ToString::to_string).collect();
     println!(
-        "| split | production | fit | chosen | verdict | {} | below the best | seconds: fit, forms |",
+        "| split | production | fit | chosen | verdict | {} | below the best | above the chosen by clicks | seconds: fit, forms |",
         names.join(" | ")
     );
-    println!("|---|---|---|---|---|{}---|---|", "---|".repeat(names.len()));
-    let mut sums = vec![0.0; names.len() + 1];
-    for split in first..first + splits {
-        let values = row(&data, max_grade, sessions, split)?;
-        sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value / splits as f64);
+    println!("|---|---|---|---|---|{}---|---|---|", "---|".repeat(names.len()));
+    let rows: Vec<Row> =
+        (first..first + splits).map(|split| row(&data, max_grade, sessions, split)).collect::<Result<_, _>>()?;
+    let of_form = |form: usize| rows.iter().map(|row| mean(&row.values[form])).sum::<f64>() / rows.len() as f64;
+    let means: Vec<f64> = (0..=names.len()).map(of_form).collect();
+    let best = means[1..].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    println!("| mean | | {:.4} | | | {} | {:.4} | | |", means[0], join(&means[1..], 4, " | "), best - means[0]);
+    for (place, name) in names.iter().enumerate() {
+        let (mean, error) = above(&rows, place + 1);
+        println!("fit − {name}: {mean:+.4} ± {error:.4}");
     }
-    let best = sums[1..].iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let forms: Vec<String> = sums[1..].iter().map(|value| format!("{value:.4}")).collect();
-    println!("| mean | | {:.4} | | | {} | {:.4} | |", sums[0], forms.join(" | "), best - sums[0]);
     Ok(())
+}
+
+/// A split: its test queries, and nDCG@5 of each by what `fit` chose and by each form.
+struct Row {
+    queries: Vec<String>,
+    values: Vec<Vec<f64>>,
+}
+
+/// The mean over the queries that have a value.
+fn mean(values: &[f64]) -> f64 {
+    let known: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    known.iter().sum::<f64>() / known.len() as f64
+}
+
+fn join(values: &[f64], digits: usize, between: &str) -> String {
+    values.iter().map(|value| format!("{value:.digits$}")).collect::<Vec<_>>().join(between)
+}
+
+/// How far `fit` is above a form, and the standard error, with the splits of a query taken together.
+fn above(rows: &[Row], form: usize) -> (f64, f64) {
+    let differences = || {
+        rows.iter().flat_map(|row| {
+            let values = row.values[0].iter().zip(&row.values[form]);
+            row.queries
+                .iter()
+                .zip(values.map(|(fit, form)| fit - form))
+                .filter(|(_, difference)| difference.is_finite())
+        })
+    };
+    let count = differences().count() as f64;
+    let mean = differences().map(|(_, difference)| difference).sum::<f64>() / count;
+    let mut of_queries: BTreeMap<&str, f64> = BTreeMap::new();
+    differences().for_each(|(query, difference)| *of_queries.entry(query).or_default() += difference - mean);
+    (mean, of_queries.values().map(|sum| sum * sum).sum::<f64>().sqrt() / count)
+}
+
+/// How far the forms that were tried were above the chosen one.
+fn by_clicks(tried: &[TriedForm]) -> String {
+    let one = |form: &TriedForm| match form.above_chosen {
+        Some(above) => format!("{:+.4} ± {:.4}", above.mean, above.standard_error),
+        None => "–".to_string(),
+    };
+    tried.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// The forms that `fit` tries.
@@ -52,11 +97,8 @@ fn forms() -> [ModelForm; 4] {
 }
 
 /// What `fit` chooses, then each form.
-fn row(data: &Dataset, max_grade: u8, sessions: u64, split: u64) -> truerank::Result<Vec<f64>> {
-    let mut queries: Vec<usize> = (0..data.query_count()).collect();
-    queries.shuffle(&mut stream(split, "splits", 0));
-    let (test, train) = queries.split_at(queries.len() / 5);
-    let (test, train) = (data.select(test), data.select(train));
+fn row(data: &Dataset, max_grade: u8, sessions: u64, split: u64) -> truerank::Result<Row> {
+    let [test, train] = divisions::divide(data, split, [1, 4]);
     let few = (0.01f64).max(3.0 / train.query_count() as f64);
     let production = production_ranker(&train, few, split, &Silent)?;
     let lists = [ShownLists::top(&train, &production.score(&train)?, 10)?];
@@ -72,53 +114,31 @@ fn row(data: &Dataset, max_grade: u8, sessions: u64, split: u64) -> truerank::Re
     let outcome = fit.run(&log, Some(&documents), &Silent)?;
     let mut seconds = vec![begin.elapsed().as_secs_f64()];
     let evaluator = Evaluator::new(vec![NDCG5]).max_grade(max_grade);
-    let value = |scores: Vec<f32>| Ok(evaluator.evaluate(&test, &scores)?.mean(NDCG5).unwrap_or(f64::NAN));
+    let of_queries = |ranker: &Ranker| -> truerank::Result<Vec<f64>> {
+        let found = evaluator.evaluate(&test, &ranker.score(&test)?)?;
+        Ok(found.per_query(NDCG5).unwrap_or_default().to_vec())
+    };
     let training = outcome.training.as_ref().expect("there are features");
-    let chosen = value(training.ranker.score(&test)?)?;
-    let mut single = Vec::new();
+    let mut values = vec![of_queries(&training.ranker)?];
     for form in forms() {
         let begin = Instant::now();
         let one = fit.clone().model(form).run(&log, Some(&documents), &Silent)?;
         seconds.push(begin.elapsed().as_secs_f64());
-        single.push(value(one.training.expect("there are features").ranker.score(&test)?)?);
+        values.push(of_queries(&one.training.expect("there are features").ranker)?);
     }
-    let best = single.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let means: Vec<f64> = values.iter().map(|values| mean(values)).collect();
+    let best = means[1..].iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let verdict = outcome.judged.as_ref().map_or("", |judged| judged.verdict_name());
-    let shown = value(production.score(&test)?)?;
-    let print = |values: &[f64], digits: usize, between: &str| {
-        values.iter().map(|value| format!("{value:.digits$}")).collect::<Vec<_>>().join(between)
-    };
     println!(
-        "| {split} | {shown:.4} | {chosen:.4} | {} | {verdict} | {} | {:.4} | {} |",
+        "| {split} | {:.4} | {:.4} | {} | {verdict} | {} | {:.4} | {} | {} |",
+        mean(&of_queries(&production)?),
+        means[0],
         training.form,
-        print(&single, 4, " | "),
-        best - chosen,
-        print(&seconds, 1, ", ")
+        join(&means[1..], 4, " | "),
+        best - means[0],
+        by_clicks(&training.tried),
+        join(&seconds, 1, ", ")
     );
-    Ok([vec![chosen], single].concat())
-}
-
-fn load(what: &str) -> truerank::Result<Dataset> {
-    if let Ok(preset) = what.parse::<Preset>() {
-        return Ok(Generator::preset(preset).generate()?.train);
-    }
-    let parts: Vec<Dataset> =
-        what.split(',').map(|path| read_dataset(Path::new(path), &ReadOptions::new())).collect::<Result<_, _>>()?;
-    let width = parts.iter().map(Dataset::feature_count).max().unwrap_or(0);
-    let parts: Vec<Dataset> = parts.into_iter().map(|part| part.widen(width)).collect();
-    let lists = parts.iter().flat_map(|part| part.lists());
-    let ends = lists.scan(0, |end, list| {
-        *end += list.len();
-        Some(*end)
-    });
-    let query_ends: Vec<usize> = ends.collect();
-    DatasetBuilder {
-        features: parts.iter().flat_map(|part| part.features().iter().copied()).collect(),
-        feature_count: width,
-        grades: Some(parts.iter().flat_map(|part| part.grades().unwrap_or_default().iter().copied()).collect()),
-        queries: Ids::numbered(query_ends.len()),
-        query_ends,
-        docs: None,
-    }
-    .build()
+    let queries = (0..test.query_count()).map(|query| test.queries().name(query).into_owned()).collect();
+    Ok(Row { queries, values })
 }

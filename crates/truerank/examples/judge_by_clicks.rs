@@ -90,6 +90,7 @@ fn certain_clicks(data: &Dataset, shown: &ShownLists, simulator: &Simulator<'_>)
         patterns: None,
         transitions: None,
         pages: None,
+        ..Counts::default()
     };
     (counts, Propensities { population: vec![1.0; 10], ..Propensities::default() })
 }

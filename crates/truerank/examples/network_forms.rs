@@ -6,16 +6,14 @@
 //! choose the number of steps by, one to test. Prints the mean nDCG@5 of the test queries, how far it is above the first form's with its
 //! standard error over all test queries of all splits, and seconds of training.
 
-use std::path::Path;
+mod divisions;
+
 use std::time::Instant;
 
-use rand::seq::SliceRandom;
-use truerank::data::{Dataset, DatasetBuilder, Generator, Preset, ReadOptions, read_dataset};
+use truerank::data::Dataset;
 use truerank::evaluate::{Evaluator, Measure};
-use truerank::ids::Ids;
 use truerank::options::Options;
 use truerank::progress::Silent;
-use truerank::random::stream;
 use truerank::ranker::{LearnFrom, Training};
 
 const NDCG5: Measure = Measure::Ndcg(Some(5));
@@ -27,7 +25,7 @@ fn main() -> truerank::Result<()> {
     };
     let number = |text: &String| text.parse::<u64>().map_err(|e| truerank::Error::parameter(format!("'{text}': {e}")));
     let (first, splits) = (number(first)?, number(splits)?);
-    let data = load(what)?;
+    let data = divisions::load(what)?;
     println!("{} queries, {} documents, {} features", data.query_count(), data.len(), data.feature_count());
     println!("| form | nDCG@5 | above the first | seconds |\n|---|---|---|---|");
     let mut anchor: Option<Vec<f64>> = None;
@@ -50,17 +48,8 @@ fn main() -> truerank::Result<()> {
 
 /// nDCG@5 of each test query of a split.
 fn test(data: &Dataset, form: &str, split: u64) -> truerank::Result<Vec<f64>> {
-    let mut queries: Vec<usize> = (0..data.query_count()).collect();
-    queries.shuffle(&mut stream(split, "splits", 0));
-    let fifth = queries.len() / 5;
-    let (test, rest) = queries.split_at(fifth);
-    let (choose, learn) = rest.split_at(fifth);
-    let [test, choose, learn] = [test, choose, learn].map(|part| {
-        let mut part = part.to_vec();
-        part.sort_unstable();
-        data.select(&part)
-    });
-    let max_grade = data.grades().and_then(|grades| grades.iter().copied().max()).unwrap_or(4);
+    let [test, choose, learn] = divisions::divide(data, split, [1, 1, 3]);
+    let max_grade = divisions::max_grade(data);
     let evaluator = Evaluator::new(vec![NDCG5]).max_grade(max_grade);
     let training = training(form, split)?.max_grade(max_grade);
     let validation = evaluator.validation(&choose)?;
@@ -83,31 +72,6 @@ fn training(form: &str, split: u64) -> truerank::Result<Training> {
         training.set(name, &[value.to_string()])?;
     }
     Ok(training)
-}
-
-fn load(what: &str) -> truerank::Result<Dataset> {
-    if let Ok(preset) = what.parse::<Preset>() {
-        return Ok(Generator::preset(preset).generate()?.train);
-    }
-    let parts: Vec<Dataset> =
-        what.split(',').map(|path| read_dataset(Path::new(path), &ReadOptions::new())).collect::<Result<_, _>>()?;
-    let width = parts.iter().map(Dataset::feature_count).max().unwrap_or(0);
-    let parts: Vec<Dataset> = parts.into_iter().map(|part| part.widen(width)).collect();
-    let lists = parts.iter().flat_map(|part| part.lists());
-    let ends = lists.scan(0, |end, list| {
-        *end += list.len();
-        Some(*end)
-    });
-    let query_ends: Vec<usize> = ends.collect();
-    DatasetBuilder {
-        features: parts.iter().flat_map(|part| part.features().iter().copied()).collect(),
-        feature_count: width,
-        grades: Some(parts.iter().flat_map(|part| part.grades().unwrap_or_default().iter().copied()).collect()),
-        queries: Ids::numbered(query_ends.len()),
-        query_ends,
-        docs: None,
-    }
-    .build()
 }
 
 /// The mean difference and its standard error.

@@ -50,6 +50,7 @@ pub mod click_model;
 pub mod counts;
 pub mod data;
 pub mod doctor;
+pub mod drift;
 mod error;
 pub mod evaluate;
 pub mod examination;

@@ -38,6 +38,11 @@ pub(crate) fn hash(number: u64, other: u64) -> u64 {
     mix(mix(number) ^ other)
 }
 
+/// A number that looks random for a text.
+pub(crate) fn hash_text(text: &str) -> u64 {
+    mix(fnv1a(text))
+}
+
 /// A number in [0, 1) that looks random, for a seed and two numbers.
 pub(crate) fn fraction(seed: u64, number: u64, other: u64) -> f64 {
     (mix(hash(seed, number) ^ other) >> 11) as f64 / (1u64 << 53) as f64

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use crate::click_model::ClickModelOptions;
-use crate::counts::CountOptions;
+use crate::counts::{AddingOptions, CountOptions, MergeOptions};
 use crate::data::{self, Generation};
 use crate::doctor::Doctor;
+use crate::drift::Drift;
 use crate::evaluate::{ClickJudge, MeasureOptions, Resampling};
 use crate::examination::{METHODS, Method};
 use crate::experiment::{Asked, Demo};
@@ -45,6 +46,8 @@ pub fn stages() -> Vec<Stage> {
         stage::<log::ReadOptions>("Log", "Reading a log"),
         stage::<log::UbiOptions>("Ubi", "Reading dumps of OpenSearch's User Behavior Insights"),
         stage::<CountOptions>("Count", "Counting a log"),
+        stage::<AddingOptions>("Adding", "Adding a log to counts"),
+        stage::<MergeOptions>("Merge", "Merging counts of several logs"),
         stage::<RoomOptions>("Memory", "Memory, and the disk for what does not fit"),
         stage::<SqlOptions>("Sql", "Counting a log in a warehouse"),
     ];
@@ -59,6 +62,7 @@ pub fn stages() -> Vec<Stage> {
         stage::<Resampling>("Resampling", "Predicting clicks"),
         stage::<Explain>("Explain", "Explaining a ranker"),
         stage::<Doctor>("Doctor", "Examining a log"),
+        stage::<Drift>("Drift", "Comparing two logs"),
         stage::<Fit>("Fit", "From a log to a ranker"),
         stage::<Asked>("Experiment", "Experiments"),
         stage::<Demo>("Demo", "The demo"),

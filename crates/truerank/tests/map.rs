@@ -38,6 +38,7 @@ const ROOMS: &[&str] = &[
     "figures",
     "insight",
     "doctor",
+    "drift",
     "fit",
     "experiment",
     "stages",

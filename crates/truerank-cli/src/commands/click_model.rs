@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use serde_json::json;
 use truerank::click_model::{
-    ClickLog, ClickMeasures, ClickModel as Model, ClickModelKind, ClickModelOptions, OfUsers, UserKind,
+    ClickMeasures, ClickModel as Model, ClickModelKind, ClickModelOptions, CountedClicks, OfUsers, UserKind,
 };
 use truerank::counts::{Need, open_counts};
 use truerank::files::check_file;
@@ -75,15 +75,9 @@ impl ClickModel {
             Some(data) => together(&self.counts, data),
             None => self.counts.display().to_string(),
         };
-        let model = options.fit_counts(counts.as_ref(), data.as_ref(), progress).with_context(place)?;
-        let transitions = ClickLog::all_transitions(counts.as_ref())?;
-        let log = ClickLog {
-            transitions: &transitions,
-            queries: counts.queries(),
-            docs: counts.docs(),
-            users: counts.users(),
-        };
-        let measures = model.measure(&log)?;
+        let clicks = CountedClicks::of(counts.as_ref()).with_context(place)?;
+        let model = options.fit_clicks(&clicks, counts.as_ref(), data.as_ref(), progress).with_context(place)?;
+        let measures = model.measure(&clicks.log())?;
         model.write(&self.output)?;
         progress.finish();
         match self.json {
@@ -133,6 +127,7 @@ fn heading(model: &Model, number: usize, kind: &UserKind) -> String {
                 thousands(kind.users as u64)
             )
         }
+        OfUsers::Known(_) => format!("\nkind {}: {title}, {} users\n", number + 1, thousands(kind.users as u64)),
     }
 }
 

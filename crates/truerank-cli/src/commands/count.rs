@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
-use truerank::counts::{CountOptions, is_counts_file};
+use truerank::counts::{AddingOptions, CountOptions, is_counts_file};
 use truerank::files::check_folder;
 use truerank::spark::SparkCount;
 
@@ -32,6 +32,7 @@ Examples:
   truerank count train.txt --format yandex -o counts/
   truerank count logs/ --memory 4GiB -o counts/            (the rest goes to disk)
   truerank count logs/ --since 2024-03-01 --on-bad-row skip -o counts/
+  truerank count today.csv --append counts/                (see truerank merge)
   zcat clicks.gz | truerank count - --format tsv -o counts/
   truerank count /shared/logs/ --engine sc://spark:15002 -o /shared/counts/")]
 pub struct Count {
@@ -53,25 +54,38 @@ pub struct Count {
     #[arg(long)]
     json: bool,
 
+    /// Add the counts to those of this folder, which changes only when all is done; `truerank merge` says what is refused
+    #[arg(long, value_name = "COUNTS", conflicts_with_all = ["output", "engine"])]
+    append: Option<PathBuf>,
+
+    #[command(flatten)]
+    adding: Typed<AddingOptions>,
+
     /// Folder to write
-    #[arg(long, short, value_name = "FOLDER")]
-    output: PathBuf,
+    #[arg(long, short, value_name = "FOLDER", required_unless_present = "append")]
+    output: Option<PathBuf>,
 }
 
 impl Count {
     pub fn run(mut self, progress: &Shown) -> Result<()> {
-        self.log.reading.0.keep_bad_rows_in(&self.output);
+        let output = self.append.clone().or(self.output.take()).unwrap_or_default();
+        if self.append.is_none() {
+            self.log.reading.0.keep_bad_rows_in(&output);
+        }
         let log = self.log.source()?;
-        check_folder(&self.output, is_counts_file)?;
+        check_folder(&output, is_counts_file)?;
         let (counted, summary) = match &self.engine {
             Some(url) => {
                 let what = &self.what.0;
                 let count = SparkCount::new(url).patterns(what.patterns).transitions(what.transitions);
-                count.count(&log, &self.output, progress)?
+                count.count(&log, &output, progress)?
             }
             None => {
-                let room = self.memory.room_beside(&self.output);
-                log.count_into(&self.output, &self.what.0.room(Some(room)), progress)?
+                let what = self.what.0.clone().room(Some(self.memory.room_beside(&output)));
+                match self.append {
+                    Some(_) => log.append_to(&output, &what, &self.adding.0, progress)?,
+                    None => log.count_into(&output, &what, progress)?,
+                }
             }
         };
         tell(&summary, progress);
@@ -83,6 +97,6 @@ impl Count {
         let totals = counted.named().into_iter().chain(left_out.map(|count| ("rows left out", count)));
         let mut table = Table::default();
         totals.for_each(|(name, value)| table.row([name.to_string(), thousands(value)]));
-        print(&format!("{}wrote {}\n", table.render(), self.output.display()))
+        print(&format!("{}wrote {}\n", table.render(), output.display()))
     }
 }

@@ -6,9 +6,10 @@ use anyhow::Result;
 use serde_json::json;
 use truerank::data::Dataset;
 use truerank::evaluate::{ByClicks, EmptyQueries, Evaluation, Measure, MeasureOptions, TTest, paired_t_test};
+use truerank::report::Format;
 
 use super::common::{LoadedRanker, ReadArguments, read_file};
-use super::evaluate_clicks::{ClickArguments, to_text};
+use super::evaluate_clicks::{ClickArguments, signed, to_text};
 use crate::options::Typed;
 use crate::output::{Table, measure, print, print_json, thousands};
 use crate::progress::Shown;
@@ -176,14 +177,9 @@ fn mean(evaluation: &Evaluation, measure: Measure) -> f64 {
 
 fn difference(test: Option<TTest>) -> [String; 2] {
     match test {
-        Some(test) => [format!("{:+.4}", test.difference), p_value(test.p)],
+        Some(test) => [signed(test.difference), Format::PValue.print(test.p)],
         None => ["".to_string(), "".to_string()],
     }
-}
-
-/// `.031`, `< .001`.
-pub(super) fn p_value(p: f64) -> String {
-    if p < 0.001 { "< .001".to_string() } else { format!("{p:.3}").trim_start_matches('0').to_string() }
 }
 
 fn empty_queries(data: &Dataset) -> usize {

@@ -15,7 +15,6 @@ use truerank::relevance::KnownLog;
 use truerank::report::Format;
 
 use super::common::together;
-use super::evaluate::p_value;
 use crate::options::Typed;
 use crate::output::{Table, thousands, wrap};
 
@@ -120,12 +119,17 @@ fn table(found: &JudgedRankers, as_shown: Option<&ClickEvaluation>, ranker: &str
         let mut row = vec![measure.to_string(), number(value.value), interval(value)];
         if let (Some(other), Some(differences)) = (&found.against, &differences) {
             let PairedDifference { bounds, p } = differences[place];
-            row.extend([number(other.values[place].value), signed(bounds.value), interval(bounds), p_value(p)]);
+            row.extend([
+                number(other.values[place].value),
+                signed(bounds.value),
+                interval(bounds),
+                Format::PValue.print(p),
+            ]);
         }
         row.extend(as_shown.map(|shown| number(shown.values[place].value)));
         if let Some(beyond) = &beyond {
             let PairedDifference { bounds, p } = beyond[place];
-            row.extend([signed(bounds.value), interval(bounds), p_value(p)]);
+            row.extend([signed(bounds.value), interval(bounds), Format::PValue.print(p)]);
         }
         table.row(row);
     }
@@ -164,7 +168,8 @@ fn number(value: f64) -> String {
     Format::Measure.print(value)
 }
 
-fn signed(value: f64) -> String {
+/// `+.0168`, `−.0587`.
+pub(super) fn signed(value: f64) -> String {
     format!("{}{}", if value > 0.0 { "+" } else { "" }, number(value))
 }
 

@@ -66,11 +66,11 @@ impl Experiment {
 
 /// The questions there are, and how to ask them.
 fn after_help() -> String {
-    let known = Question::ALL.map(|question| format!("  {:<5} {}\n", question.name(), question.help())).concat();
+    let known = Question::ALL.map(|question| format!("  {:<10} {}\n", question.name(), question.help())).concat();
     format!(
         "\
 Questions:
-{known}  all   all of them
+{known}  all        all but robustness
 
 Every run is kept as soon as it is finished. The same command goes on where it
 was stopped, and ends with the same bytes. Questions can be added later.
@@ -79,6 +79,7 @@ Examples:
   truerank experiment rq1 -o results/
   truerank experiment all --preset small -o results/
   truerank experiment rq1 --data yahoo/ --seeds 5 -o yahoo-results/
+  truerank experiment robustness --preset tiny -o robustness/
   truerank experiment real --data data/ --log clicks.parquet -o real/
   truerank experiment --config experiment.toml -o results/"
     )

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use truerank::counts::LogSource;
-use truerank::fit::{Fit as Way, FitData, FitFolder, FitLog};
+use truerank::fit::{Fit as Way, FitData, FitFolder};
 use truerank::propensity::Propensities;
 
 use super::common::{read_file, read_folder};
@@ -24,6 +24,7 @@ them, and by clicks. Every artefact is kept in the output folder:
 
   counts/ held-out/      counts of the two parts
   propensities.json      examination of users and positions
+  click-model.json       the click model, where one corrects clicks (--click-model)
   relevance.parquet      relevance of shown documents
   ranker.safetensors     the ranker
   documents.parquet      features that were columns of the log (--feature)
@@ -33,6 +34,10 @@ Features come from --data or from columns of the log itself (--feature). Forms o
 rankers are tried on training queries that are held out meanwhile, and the best is
 trained on all of them. Without features there is no ranker; the rest is done, and
 pages are held out instead of queries.
+
+--click-model auto compares models of how people browse as `truerank doctor` does. One
+is used where it surely predicts clicks better than examination by position, and its
+relevance predicts clicks on moved documents as well.
 
 Examples:
   truerank fit clicks.parquet --data data/ -o out/
@@ -71,10 +76,10 @@ impl Fit {
         self.log.reading.0.keep_bad_rows_in(folder.path());
         let log = self.log.source()?;
         let data = self.data(&log, progress)?;
-        let log = log.split(way.split_for(data.is_some()), way.held_out, way.seed, progress)?;
-        tell(&log.summary, progress);
-        let log = FitLog::from(log);
+        let (mut log, summary) = way.read_log(&log, data.is_some(), progress)?;
+        tell(&summary, progress);
         let outcome = way.run(&log, data.as_ref(), progress)?;
+        log.keep_what_was_used(&outcome);
         folder.write(&outcome, &log, data.as_ref())?;
         progress.finish();
         if self.json {

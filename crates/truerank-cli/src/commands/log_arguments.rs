@@ -60,8 +60,13 @@ impl LogArguments {
 /// What should be known of a log, and what counting took: that depends on the memory, so it is no part of any result.
 pub fn tell(summary: &LogSummary, progress: &Shown) {
     summary.remarks().iter().for_each(|remark| progress.say(remark));
-    if summary.spooled > 0 {
-        let size = Memory::new(summary.spooled);
+    tell_spooled(summary.spooled, progress);
+}
+
+/// Says what did not fit into memory, if anything.
+pub fn tell_spooled(bytes: u64, progress: &Shown) {
+    if bytes > 0 {
+        let size = Memory::new(bytes);
         progress.say(&format!("{size} went through a temporary file, to stay within --memory"));
     }
 }

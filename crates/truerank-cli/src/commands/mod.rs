@@ -7,6 +7,7 @@ pub mod convert;
 pub mod count;
 pub mod demo;
 pub mod doctor;
+pub mod drift;
 pub mod evaluate;
 mod evaluate_clicks;
 pub mod experiment;
@@ -17,6 +18,7 @@ pub mod fit;
 pub mod generate;
 mod log_arguments;
 mod memory;
+pub mod merge;
 mod predict_by_model;
 pub mod predict_clicks;
 pub mod propensity;
@@ -47,11 +49,13 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
     }
     match arguments.command {
         Command::Doctor(command) => return command.run(&progress),
+        Command::Drift(command) => return command.run(&progress),
         Command::Demo(command) => command.run(&progress),
         Command::Generate(command) => command.run(&progress),
         Command::Simulate(command) => command.run(&progress),
         Command::Fit(command) => command.run(&progress),
         Command::Count(command) => command.run(&progress),
+        Command::Merge(command) => command.run(&progress),
         Command::Propensity(command) => command.run(&progress),
         Command::ClickModel(command) => command.run(&progress),
         Command::Relevance(command) => command.run(&progress),

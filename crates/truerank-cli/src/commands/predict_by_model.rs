@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use truerank::click_model::{ClickLog, ClickMeasures, ClickModel};
+use truerank::click_model::{ClickMeasures, ClickModel, CountedClicks};
 use truerank::counts::Counts;
 
 use super::common::together;
@@ -15,17 +15,35 @@ use crate::progress::Shown;
 pub fn predict(counts_path: &Path, model_path: &Path, as_json: bool, progress: &Shown) -> Result<()> {
     let counts = Counts::read(counts_path)?;
     let model = ClickModel::read(model_path)?;
-    let place = || together(counts_path, model_path);
-    let transitions = ClickLog::all_transitions(&counts).with_context(place)?;
-    let (queries, docs, users) = (&counts.queries, &counts.docs, &counts.users);
-    let log = ClickLog { transitions: &transitions, queries, docs, users };
-    let found = model.measure(&log).with_context(place)?;
+    let found = measure_on(&counts, &model).with_context(|| together(counts_path, model_path))?;
     progress.finish();
     let models: Vec<String> = model.models().iter().map(ToString::to_string).collect();
     match as_json {
         true => print_json(&to_json(&models.join(","), &found)),
         false => print(&to_text(&models.join(","), &found)),
     }
+}
+
+/// Measures a model on counts with click transitions.
+pub fn measure_on(counts: &Counts, model: &ClickModel) -> Result<ClickMeasures> {
+    Ok(model.measure(&CountedClicks::of(counts)?.log())?)
+}
+
+/// The three measures in a line.
+pub fn measures_text(found: &ClickMeasures) -> String {
+    wrap(&format!(
+        "As PyClick and CLAX define them, by session and position: log-likelihood {}, perplexity {}, conditional perplexity {}",
+        measure(found.log_likelihood),
+        measure(found.perplexity),
+        measure(found.conditional_perplexity)
+    ))
+}
+
+pub fn measures_json(found: &ClickMeasures) -> serde_json::Value {
+    json!({
+        "sessions": found.sessions, "log_likelihood": found.log_likelihood, "perplexity": found.perplexity,
+        "conditional_perplexity": found.conditional_perplexity,
+    })
 }
 
 fn to_text(model: &str, found: &ClickMeasures) -> String {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
+use truerank::click_model::ClickMeasures;
 use truerank::counts::Counts;
 use truerank::evaluate::{ClickLikelihood, ClickPrediction, Leakage, Resampling};
 use truerank::options::Options;
@@ -12,9 +13,8 @@ use truerank::relevance::{PredictedRelevance, Relevance};
 use truerank::report::Format;
 
 use super::common::together;
-use super::evaluate::p_value;
 use super::evaluate_clicks::{check_leakage, interval, leakage_text};
-use super::predict_by_model::predict;
+use super::predict_by_model::{measure_on, measures_json, measures_text, predict};
 use crate::options::Typed;
 use crate::output::{Table, measure, print, print_json, thousands, wrap};
 use crate::progress::Shown;
@@ -27,7 +27,9 @@ probability of what happened): 1 is perfect, 2 a coin. Documents without relevan
 the prior of the position where they are shown, or the mean. The click rate of a document
 has one impression of the overall rate beside. Intervals (95 %) and p come from
 resampling queries. A click model (--click-model) is judged by log-likelihood, perplexity
-and conditional perplexity, which are means over positions: do not compare them with the others.
+and conditional perplexity as PyClick and CLAX define them, which are means over positions.
+Examination and relevance are judged by these too where the counts have click transitions;
+compare them with each other, and not with the measures of the table, which are means over impressions.
 
 Examples:
   truerank predict-clicks later/ --click-model click-model.json
@@ -80,15 +82,20 @@ impl PredictClicks {
         let shared = check_leakage(self.train_counts.as_deref(), true, &counts, &self.counts)?;
         let found = ClickPrediction::of(&counts, &propensities, &predicted, training.as_ref(), &self.resampling.0)
             .with_context(|| together(&self.counts, propensities_path))?;
+        let measured = counts.transitions.is_some().then(|| {
+            let model = predicted.position_based(&propensities);
+            measure_on(&counts, &model).with_context(|| together(&self.counts, propensities_path))
+        });
+        let measured = measured.transpose()?;
         progress.finish();
         match self.json {
-            true => print_json(&to_json(&found, shared.as_ref())),
-            false => print(&to_text(&found, shared.as_ref())),
+            true => print_json(&to_json(&found, measured.as_ref(), shared.as_ref())),
+            false => print(&to_text(&found, measured.as_ref(), shared.as_ref())),
         }
     }
 }
 
-fn to_text(found: &ClickPrediction, shared: Option<&Leakage>) -> String {
+fn to_text(found: &ClickPrediction, measured: Option<&ClickMeasures>, shared: Option<&Leakage>) -> String {
     let mut table = Table::new(["prediction", "log-likelihood", "95 %", "perplexity", "95 %"]);
     for (name, likelihood) in rows(found) {
         table.row([
@@ -116,12 +123,14 @@ fn to_text(found: &ClickPrediction, shared: Option<&Leakage>) -> String {
         thousands(found.impressions),
         measure(found.gain.bounds.value),
         interval(found.gain.bounds),
-        p_value(found.gain.p),
+        Format::PValue.print(found.gain.p),
         thousands(found.unknown_docs as u64),
         Format::Percent.print(found.unknown_impressions as f64 / found.impressions.max(1) as f64),
         thousands(found.clamped)
     ));
-    format!("{}{about}{}\n{}", table.render(), shared.map(leakage_text).unwrap_or_default(), positions.render())
+    let measured = measured.map(measures_text).unwrap_or_default();
+    let shared = shared.map(leakage_text).unwrap_or_default();
+    format!("{}{about}{shared}{measured}\n{}", table.render(), positions.render())
 }
 
 fn rows(found: &ClickPrediction) -> [(&'static str, ClickLikelihood); 4] {
@@ -133,7 +142,7 @@ fn rows(found: &ClickPrediction) -> [(&'static str, ClickLikelihood); 4] {
     ]
 }
 
-fn to_json(found: &ClickPrediction, shared: Option<&Leakage>) -> serde_json::Value {
+fn to_json(found: &ClickPrediction, measured: Option<&ClickMeasures>, shared: Option<&Leakage>) -> serde_json::Value {
     let likelihood = |of: ClickLikelihood| json!({ "log_likelihood": of.log_likelihood.to_json(), "perplexity": of.perplexity.to_json() });
     let positions = found.positions.iter().map(|at| {
         json!({
@@ -149,6 +158,8 @@ fn to_json(found: &ClickPrediction, shared: Option<&Leakage>) -> serde_json::Val
         "shared_queries": shared.map(|found| found.queries.len()),
         "model": likelihood(found.model), "click_rate_by_position": likelihood(found.by_position),
         "click_rate_by_document": likelihood(found.by_document), "click_rate": likelihood(found.overall),
+        // As PyClick and CLAX define them; null without click transitions.
+        "measures": measured.map(measures_json),
         "gain": found.gain.bounds.to_json(), "p": found.gain.p, "positions": positions.collect::<Vec<_>>(),
     })
 }

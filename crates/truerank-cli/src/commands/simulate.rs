@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde_json::json;
+use truerank::click_model::ClickModelKind;
 use truerank::counts::is_counts_file;
 use truerank::data::Splits;
 use truerank::files::{check_file, check_folder};
 use truerank::ranker::Production;
-use truerank::simulate::{ShownLists, Simulation, Simulator, propensities_path};
+use truerank::simulate::{ShownLists, Simulation, Simulator};
 
 use super::common::{DataArguments, LoadedRanker};
 use crate::options::Typed;
@@ -17,16 +18,7 @@ use crate::progress::Shown;
 
 /// Simulate a click log: users who differ in what they search and how far down they look
 #[derive(clap::Args)]
-#[command(after_help = "\
-The training queries' documents are ordered by a production ranker, an SVM-rank
-trained on 1 % of the queries; the first 10 are shown. The true examination
-probabilities of every user go beside the log: those of clicks.parquet are in
-clicks.propensities.json.
-
-Examples:
-  truerank simulate data/ --sessions 1000000 --users 10 --seed 1 -o clicks.parquet
-  truerank simulate data/ --sessions 50000 --swap 0.1 -o clicks.csv.gz
-  truerank simulate data/ --sessions 1000000000 --cells -o counts/")]
+#[command(after_help = after_help())]
 pub struct Simulate {
     #[command(flatten)]
     data: DataArguments,
@@ -45,6 +37,10 @@ pub struct Simulate {
     #[arg(long)]
     cells: bool,
 
+    /// With --cells: draw click transitions too, as is always done where clicks do not come from pbm
+    #[arg(long)]
+    transitions: bool,
+
     /// Print a summary as JSON
     #[arg(long)]
     json: bool,
@@ -54,31 +50,50 @@ pub struct Simulate {
     output: PathBuf,
 }
 
+/// What is said below the options; the click models are those that the library has.
+fn after_help() -> String {
+    let models = ClickModelKind::ALL.map(|kind| format!("  {kind:<8}  {}\n", kind.about().help));
+    format!("{ABOUT}\nClick models:\n{}\n{EXAMPLES}", models.concat())
+}
+
+const ABOUT: &str = "\
+The training queries' documents are ordered by a production ranker, an SVM-rank
+trained on 1 % of the queries; the first 10 are shown. The truth goes beside the log:
+for clicks.parquet the examination probabilities of every user to
+clicks.propensities.json, and where clicks come from another model than pbm the whole
+model, with relevance and satisfaction of every document, to clicks.click-model.json.
+";
+
+const EXAMPLES: &str = "\
+Examples:
+  truerank simulate data/ --sessions 1000000 --users 10 --seed 1 -o clicks.parquet
+  truerank simulate data/ --sessions 50000 --swap 0.1 -o clicks.csv.gz
+  truerank simulate data/ --sessions 50000 --click-model dbn -o clicks.parquet
+  truerank simulate data/ --sessions 50000 --click-model pbm,dbn,ubm -o clicks.parquet
+  truerank simulate data/ --sessions 1000000000 --cells -o counts/";
+
 impl Simulate {
     pub fn run(self, progress: &Shown) -> Result<()> {
-        self.check_output()?;
         let simulation = self.simulation.0.clone().max_grade(self.data.reading.max_grade);
+        self.check_output(&simulation)?;
         simulation.check()?;
         let data = self.data.read_splits(progress)?;
         let lists = self.shown_lists(&data, &simulation, progress)?;
         let simulator = simulation.prepare(&data.train, &lists)?;
-        let propensities = propensities_path(&self.output);
-        let clicks = if self.cells {
-            let counts = simulator.counts()?;
-            counts.write(&self.output)?;
-            let mut clicks = Clicks::default();
-            counts.cells.iter().for_each(|cell| clicks.add(cell.position, cell.impressions, cell.clicks));
-            clicks
-        } else {
-            self.write_log(&simulator, progress)?
+        let clicks = match self.cells {
+            true => self.write_counts(&simulator)?,
+            false => self.write_log(&simulator, progress)?,
         };
-        simulator.propensities().write_beside(&propensities, &self.output)?;
+        let truth = simulator.write_truth(&self.output)?;
         progress.finish();
-        self.report(&clicks, &simulator, &propensities)
+        self.report(&clicks, &simulator, &truth)
     }
 
-    fn check_output(&self) -> Result<()> {
-        check_file(&propensities_path(&self.output))?;
+    fn check_output(&self, simulation: &Simulation) -> Result<()> {
+        if self.transitions && !self.cells {
+            bail!("--transitions is for --cells, but a log is written; count it with `truerank count --transitions`");
+        }
+        check_file(&simulation.truth_path(&self.output))?;
         match self.cells {
             true => Ok(check_folder(&self.output, is_counts_file)?),
             false => Ok(check_file(&self.output)?),
@@ -105,30 +120,82 @@ impl Simulate {
         Ok(clicks)
     }
 
-    fn report(&self, clicks: &Clicks, simulator: &Simulator<'_>, propensities: &Path) -> Result<()> {
-        let theta = simulator.propensities().population;
-        let (impressions, clicked) = clicks.0.iter().fold((0, 0), |sum, p| (sum.0 + p.0, sum.1 + p.1));
-        if self.json {
-            return print_json(&json!({
-                "sessions": self.simulation.0.sessions, "impressions": impressions, "clicks": clicked,
-                "click_rate": clicks.rates(), "examination": theta,
-                "output": self.output, "propensities": propensities,
-            }));
+    /// Draws and writes counts.
+    fn write_counts(&self, simulator: &Simulator<'_>) -> Result<Clicks> {
+        let counts = match self.transitions {
+            true => simulator.counts_with_transitions()?,
+            false => simulator.counts()?,
+        };
+        counts.write(&self.output)?;
+        let mut clicks = Clicks::default();
+        counts.cells.iter().for_each(|cell| clicks.add(cell.position, cell.impressions, cell.clicks));
+        Ok(clicks)
+    }
+
+    fn report(&self, clicks: &Clicks, simulator: &Simulator<'_>, truth: &Path) -> Result<()> {
+        let theta = simulator.settings().is_position_based().then(|| simulator.propensities().population);
+        match self.json {
+            true => print_json(&self.to_json(clicks, theta.as_deref(), simulator, truth)),
+            false => print(&self.to_text(clicks, theta.as_deref(), simulator, truth)),
         }
-        let mut table = Table::new(["position", "clicks per impression", "examination"]);
-        for (k, (rate, theta)) in clicks.rates().iter().zip(&theta).enumerate() {
-            table.row([(k + 1).to_string(), measure(*rate), measure(*theta)]);
+    }
+
+    fn to_json(
+        &self,
+        clicks: &Clicks,
+        theta: Option<&[f64]>,
+        simulator: &Simulator<'_>,
+        truth: &Path,
+    ) -> serde_json::Value {
+        let (impressions, clicked) = clicks.sums();
+        let mut found = json!({
+            "sessions": self.simulation.0.sessions, "impressions": impressions, "clicks": clicked,
+            "click_rate": clicks.rates(), "output": self.output,
+        });
+        match theta {
+            Some(theta) => {
+                found["examination"] = json!(theta);
+                found["propensities"] = json!(truth);
+            }
+            None => {
+                let kinds = simulator.click_model().kinds;
+                let models: Vec<String> = kinds.iter().map(|kind| kind.browsing.kind.to_string()).collect();
+                found["kinds"] = json!(models);
+                found["click_model"] = json!(truth);
+            }
         }
-        print(&format!(
-            "{} sessions, {} impressions, {} clicks\n\n{}\nwrote {} and {}\n",
+        found
+    }
+
+    fn to_text(&self, clicks: &Clicks, theta: Option<&[f64]>, simulator: &Simulator<'_>, truth: &Path) -> String {
+        let (impressions, clicked) = clicks.sums();
+        let mut table =
+            Table::new(["position", "clicks per impression"].into_iter().chain(theta.map(|_| "examination")));
+        for (k, rate) in clicks.rates().into_iter().enumerate() {
+            let examined = theta.and_then(|theta| theta.get(k)).map(|theta| measure(*theta));
+            table.row([(k + 1).to_string(), measure(rate)].into_iter().chain(examined));
+        }
+        let kinds = if theta.is_none() { kinds_text(simulator) } else { String::new() };
+        format!(
+            "{} sessions, {} impressions, {} clicks\n\n{}{kinds}\nwrote {} and {}\n",
             thousands(self.simulation.0.sessions),
             thousands(impressions),
             thousands(clicked),
             table.render(),
             self.output.display(),
-            propensities.display()
-        ))
+            truth.display()
+        )
     }
+}
+
+/// Which model each cluster follows.
+fn kinds_text(simulator: &Simulator<'_>) -> String {
+    let mut table = Table::new(["cluster", "click model", "users", "share of sessions"]);
+    for (number, kind) in simulator.click_model().kinds.iter().enumerate() {
+        let title = format!("{} ({})", kind.browsing.kind, kind.browsing.kind.about().title);
+        table.row([(number + 1).to_string(), title, thousands(kind.users as u64), measure(kind.share)]);
+    }
+    format!("\n{}", table.render())
 }
 
 /// Impressions and clicks at each position.
@@ -143,6 +210,11 @@ impl Clicks {
         }
         self.0[index].0 += impressions;
         self.0[index].1 += clicks;
+    }
+
+    /// Impressions and clicks of all positions.
+    fn sums(&self) -> (u64, u64) {
+        self.0.iter().fold((0, 0), |sum, p| (sum.0 + p.0, sum.1 + p.1))
     }
 
     fn rates(&self) -> Vec<f64> {

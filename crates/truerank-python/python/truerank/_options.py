@@ -34,6 +34,7 @@ class SimulationOptions(TypedDict, total=False):
     sessions: int | None
     users: int | None
     etas: Sequence[float] | float | None
+    click_model: Sequence[Literal["pbm", "ubm", "cm", "dcm", "sdbn", "dbn", "ccm", "trust", "additive"]] | Literal["pbm", "ubm", "cm", "dcm", "sdbn", "dbn", "ccm", "trust", "additive"] | None
     users_per_cluster: int | None
     user_noise: float | None
     zipf: float | None
@@ -83,6 +84,25 @@ class CountOptions(TypedDict, total=False):
 
     patterns: bool | None
     transitions: bool | None
+
+
+class AddingOptions(TypedDict, total=False):
+    """Adding a log to counts."""
+
+    on_repeated_page: Literal["error", "keep"] | None
+    mixed: bool | None
+
+
+class MergeOptions(TypedDict, total=False):
+    """Merging counts of several logs."""
+
+    without: Sequence[_Path] | _Path | None
+    half_life: float | None
+    date: Sequence[str] | str | None
+    age: Sequence[float] | float | None
+    seed: int | None
+    on_repeated_page: Literal["error", "keep"] | None
+    mixed: bool | None
 
 
 class MemoryOptions(TypedDict, total=False):
@@ -263,12 +283,22 @@ class DoctorOptions(TypedDict, total=False):
     seed: int | None
 
 
+class DriftOptions(TypedDict, total=False):
+    """Comparing two logs."""
+
+    permutations: int | None
+    level: float | None
+    least: float | None
+    seed: int | None
+
+
 class FitOptions(TypedDict, total=False):
     """From a log to a ranker."""
 
     split: Literal["query", "time", "page"] | None
     held_out: float | None
     relevance: str | None
+    click_model: Literal["auto", "none", "pbm", "ubm", "cm", "dcm", "sdbn", "dbn", "ccm", "trust", "additive"] | None
     model: str | None
     steps: int | None
     scaling: Literal["standard", "rank", "none", "paper"] | None

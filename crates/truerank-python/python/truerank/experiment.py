@@ -43,7 +43,7 @@ if TYPE_CHECKING:
         progress: _Progress
 
 
-__all__ = ["Results", "real", "rq1", "rq2", "rq3", "rq4", "run"]
+__all__ = ["Results", "real", "robustness", "rq1", "rq2", "rq3", "rq4", "run"]
 __doc__ = (__doc__ or "").replace(
     "{options}", "\n".join(f"{name}\n    {help}." for name, _, help in _options("Experiment"))
 )
@@ -72,3 +72,8 @@ def rq4(**options: Unpack[_Options]) -> Results:
 def real(**options: Unpack[_Options]) -> Results:
     """Many users with few sessions: a log of yours, or a simulated one."""
     return run("real", **options)
+
+
+def robustness(**options: Unpack[_Options]) -> Results:
+    """Clicks of one click model taken for those of another, with users and without; its grid is set in ``config``."""
+    return run("robustness", **options)

@@ -4,10 +4,10 @@ use rayon::prelude::*;
 
 use super::ClickModelKind;
 use super::documents::{Documents, take};
-use super::expectation::{Component, Expected, OfDocuments, Step, Sum};
+use super::expectation::{Component, Expected, Known, OfDocuments, Step, Sum};
 use super::kind::Family;
 use super::observed::{Observed, Piece};
-use super::prior::{BetaPrior, evidence};
+use super::prior::{BetaPrior, evidence, means};
 use crate::Result;
 use crate::propensity::em::{Iteration, MARGIN, jump_length, jump_of, squared_lengths};
 
@@ -21,6 +21,8 @@ pub(super) struct Part {
     pub per_user: bool,
     /// One row of parameters, or one for each user.
     pub values: Vec<f64>,
+    /// Where users' parameters are summed over, the successes and trials behind each, the prior's among them; else empty.
+    counts: Vec<(f64, f64)>,
     /// Successes and trials that stand for what is believed of each parameter; of logits their precision, times their mean.
     pub believed: Vec<(f64, f64)>,
 }
@@ -40,7 +42,16 @@ impl Part {
             per_user: users.is_some(),
             believed: vec![believed; row.len()],
             values: row.repeat(users.unwrap_or(1)),
+            counts: Vec::new(),
         }
+    }
+
+    /// Sums over the parameters of users, where each has their own θ; the others' are taken as they are.
+    pub fn summed(mut self) -> Self {
+        if self.per_user && self.kind.family() == Family::Slots {
+            self.counts = self.values.iter().zip(self.believed.iter().cycle()).map(|(_, counts)| *counts).collect();
+        }
+        self
     }
 
     pub fn width(&self) -> usize {
@@ -58,6 +69,13 @@ impl Part {
 
     fn update(&mut self, sums: &[Sum]) {
         let width = self.width().max(1);
+        if !self.counts.is_empty() {
+            self.move_means(sums);
+            let believed = self.believed.iter().cycle();
+            for ((count, sum), (won, of)) in self.counts.iter_mut().zip(sums).zip(believed) {
+                *count = (sum.won + won, sum.of + of);
+            }
+        }
         for (row, sums) in self.values.chunks_exact_mut(width).zip(sums.chunks_exact(width)) {
             for ((value, sum), (won, of)) in row.iter_mut().zip(sums).zip(&self.believed) {
                 if sum.of + of > 0.0 {
@@ -68,14 +86,46 @@ impl Part {
         self.restrict();
     }
 
+    /// Moves what is believed on average, as [`Documents`] do.
+    fn move_means(&mut self, sums: &[Sum]) {
+        let width = self.width();
+        let counts = sums.iter().enumerate().map(|(place, sum)| ((place % width) as u32, sum.won, sum.of));
+        let strength = self.believed[0].1;
+        let means = means(counts, width, strength);
+        self.believed.iter_mut().zip(means).for_each(|(believed, mean)| *believed = (mean * strength, strength));
+    }
+
+    /// All parameters, for acceleration.
+    fn append_to(&self, point: &mut Vec<f64>) {
+        point.extend(&self.values);
+        point.extend(self.counts.iter().map(|(_, of)| of.ln()));
+    }
+
+    /// Takes parameters off the front of `point`.
+    fn take_from(&mut self, point: &mut &[f64]) {
+        let own = take(point, self.values.len());
+        self.values.copy_from_slice(own);
+        self.restrict();
+        let trials = take(point, self.counts.len());
+        let least = self.believed.first().map_or(0.0, |(_, of)| *of);
+        for ((count, value), trials) in self.counts.iter_mut().zip(&self.values).zip(trials) {
+            let of = trials.exp().max(least);
+            *count = (value * of, of);
+        }
+    }
+
     fn log_prior(&self) -> f64 {
+        if !self.counts.is_empty() {
+            return 0.0;
+        }
         let of_value = |(value, (won, of)): (&f64, &(f64, f64))| {
             if *of == 0.0 {
                 0.0
             } else if self.is_logit() {
                 -0.5 * of * (value - won / of).powi(2)
             } else {
-                won * value.ln() + (of - won) * (1.0 - value).ln()
+                // Where models are mixed, the first position has θ = 1.
+                won * value.ln() + (of - won) * (1.0 - value).max(MARGIN).ln()
             }
         };
         self.values.iter().zip(self.believed.iter().cycle()).map(of_value).sum()
@@ -118,7 +168,14 @@ impl Part {
         let start = BetaPrior::new(classes, if of > 0.0 { won / of } else { 0.5 }, of.max(1.0));
         let rows = sums.chunks_exact(self.width());
         let items = evidence(rows.flat_map(|row| (0..).zip(&row[first..first + classes])));
-        let prior = start.fitted(&items);
+        let prior = match self.counts.is_empty() {
+            true => start.fitted(&items),
+            false => {
+                let means = self.believed.iter().map(|(won, of)| won / of).collect();
+                let prior = BetaPrior { means, strength: of };
+                BetaPrior { strength: prior.fitted_strength(&items), ..prior }
+            }
+        };
         (0..classes).for_each(|class| self.believed[first + class] = prior.of(class));
     }
 }
@@ -169,7 +226,7 @@ impl Em<'_> {
 
     pub fn point(&self) -> Vec<f64> {
         let mut point = Vec::new();
-        self.parts.iter().for_each(|part| point.extend(&part.values));
+        self.parts.iter().for_each(|part| part.append_to(&mut point));
         point.extend(self.shares.iter().filter(|_| self.parts.len() > 1));
         self.attraction.append_to(&mut point);
         self.satisfaction.iter().for_each(|documents| documents.append_to(&mut point));
@@ -178,11 +235,7 @@ impl Em<'_> {
 
     pub fn set_point(&mut self, point: &[f64]) {
         let mut left = point;
-        for part in &mut self.parts {
-            let own = take(&mut left, part.values.len());
-            part.values.copy_from_slice(own);
-            part.restrict();
-        }
+        self.parts.iter_mut().for_each(|part| part.take_from(&mut left));
         if self.parts.len() > 1 {
             self.shares = normalised(take(&mut left, self.parts.len()));
         }
@@ -203,13 +256,13 @@ impl Em<'_> {
     }
 
     fn component(&self, part: usize) -> Component<'_> {
-        let Part { kind, per_user, values, .. } = &self.parts[part];
-        Component { kind: *kind, positions: self.observed.positions, values, per_user: *per_user }
+        let Part { kind, per_user, values, counts, .. } = &self.parts[part];
+        Component { kind: *kind, positions: self.observed.positions, values, counts, per_user: *per_user }
     }
 
     fn documents(&self) -> OfDocuments<'_> {
-        let satisfaction = self.satisfaction.as_ref().map_or(&[][..], |documents| &documents.values);
-        OfDocuments { attraction: &self.attraction.values, satisfaction }
+        let satisfaction = self.satisfaction.as_ref().map_or_else(Known::default, Documents::known);
+        OfDocuments { attraction: self.attraction.known(), satisfaction }
     }
 
     /// What each piece has to say about a part.

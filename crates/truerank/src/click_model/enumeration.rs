@@ -173,13 +173,23 @@ fn pages(user: u32, page: &ListParameters, clicked: &[bool]) -> OwnPage {
 
 /// The E-step at given parameters, for users who each browse in their own way, or all as the first.
 fn expected(users: &[Browsing], per_user: bool, page: &ListParameters, pages: &[OwnPage]) -> Totals {
+    expected_of((users, per_user), page, pages, false)
+}
+
+/// The same; if `summed`, over documents that so much is known of that one transition makes no difference.
+fn expected_of(
+    (users, per_user): (&[Browsing], bool),
+    page: &ListParameters,
+    pages: &[OwnPage],
+    summed: bool,
+) -> Totals {
     let kind = users[0].kind;
     let observed = Observed::new(&transitions_of(pages), users.len(), per_user, &[kind]);
     let none = BetaPrior::new(6, 0.5, 0.0);
     let documents = |values: &[f64]| {
         let mut documents = Documents::new(&observed.place_of_doc, none.clone(), None, 0.5);
         documents.values = values.to_vec();
-        documents
+        if summed { documents.certain() } else { documents }
     };
     let mut part = Part::new(kind, 6, per_user.then_some(users.len()), (0.0, 0.0));
     part.values =
@@ -237,6 +247,29 @@ fn check_counts(totals: &Totals, paths: &[Path], place: &str) {
     (0..).zip(&totals.attraction).for_each(|(at, sum)| check(sum, Tried::Attraction(at)));
     (0..).zip(&totals.satisfaction).for_each(|(at, sum)| check(sum, Tried::Satisfaction(at)));
     (0..).zip(&totals.browsing[0]).for_each(|(place, sum)| check(sum, Tried::Browsing(place)));
+}
+
+/// In the cascade family transitions are explained one by one where documents are summed over, and all at once where not.
+#[test]
+fn transitions_one_by_one_say_the_same() {
+    use super::kind::Family;
+    for kind in ClickModelKind::ALL.into_iter().filter(|kind| kind.family() == Family::Cascade) {
+        for number in 0..EXAMPLES {
+            let (browsing, page) = example(kind, number);
+            let users = (std::slice::from_ref(&browsing), false);
+            let all = by_pattern(paths(&browsing, &page)).into_keys().map(|clicked| pages(0, &page, &clicked));
+            let all: Vec<OwnPage> = all.collect();
+            let (whole, single) = (expected_of(users, &page, &all, false), expected_of(users, &page, &all, true));
+            let near = |a: f64, b: f64| (a - b).abs() <= 1e-8 * (1.0 + b.abs());
+            assert!(near(single.log_likelihood, whole.log_likelihood), "{kind} {number}");
+            let sums = |totals: &Totals| -> Vec<Sum> {
+                [&totals.attraction, &totals.satisfaction, &totals.browsing[0]].into_iter().flatten().copied().collect()
+            };
+            for (single, whole) in sums(&single).iter().zip(sums(&whole)) {
+                assert!(near(single.won, whole.won) && near(single.of, whole.of), "{kind}: {single:?} {whole:?}");
+            }
+        }
+    }
 }
 
 #[test]

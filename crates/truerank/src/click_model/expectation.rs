@@ -3,31 +3,46 @@
 use std::ops::AddAssign;
 
 use super::ClickModelKind;
-use super::browsing::{FLOOR, after_click, after_skip, logistic, logit};
+use super::browsing::{logistic, logit};
 use super::kind::Family;
-use super::observed::{Observed, Piece, SlotCell, Visits};
+use super::observed::{Observed, Piece, SlotCell};
+use crate::propensity::em::MARGIN;
 
-/// Expected successes over trials of one parameter.
+/// Expected successes over trials of one parameter, and what is evident of it.
 ///
-/// `evident` counts the same without what the outcome itself is imputed from: clicks over the chances of one that were expected
-/// before it. It says how much is known, which priors are fitted to; chances given the outcome would vary with it and hide how
-/// much parameters differ.
+/// `evident` and `missed` are what priors are fitted to: outcomes as they were seen, each with the chance that it had before it
+/// was. With a parameter p and a chance ε a success has probability `ε·p`. Expected trials would not do: they are imputed from
+/// the outcome and from the prior itself, and hide how much parameters differ.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Sum {
     pub won: f64,
     pub of: f64,
+    /// Successes that were seen.
     pub evident: f64,
-    pub evident_of: f64,
+    /// `Σ ε^j` over what was not a success, for j = 0 … 3.
+    pub missed: [f64; 4],
 }
 
 impl Sum {
-    fn plain(won: f64, of: f64) -> Self {
-        Sum { won, of, evident: won, evident_of: of }
+    /// All was seen.
+    pub fn plain(won: f64, of: f64) -> Self {
+        Sum { won, of, evident: won, missed: [of - won; 4] }
     }
 
-    fn times(self, weight: f64) -> Self {
-        let Sum { won, of, evident, evident_of } = self;
-        Sum { won: weight * won, of: weight * of, evident: weight * evident, evident_of: weight * evident_of }
+    /// Nothing is evident.
+    pub fn imputed(won: f64, of: f64) -> Self {
+        Sum { won, of, ..Sum::default() }
+    }
+
+    /// So many successes were seen, and so many chances of this size missed.
+    pub fn seeing(self, evident: f64, missed: f64, chance: f64) -> Self {
+        let square = chance * chance;
+        Sum { evident, missed: [missed, missed * chance, missed * square, missed * square * chance], ..self }
+    }
+
+    pub fn times(self, weight: f64) -> Self {
+        let Sum { won, of, evident, missed } = self;
+        Sum { won: weight * won, of: weight * of, evident: weight * evident, missed: missed.map(|sum| weight * sum) }
     }
 }
 
@@ -36,15 +51,57 @@ impl AddAssign for Sum {
         self.won += other.won;
         self.of += other.of;
         self.evident += other.evident;
-        self.evident_of += other.evident_of;
+        self.missed.iter_mut().zip(other.missed).for_each(|(sum, part)| *sum += part);
     }
 }
 
-/// Documents' parameters, by number.
+/// What is known of documents, by number.
 #[derive(Clone, Copy)]
 pub(super) struct OfDocuments<'a> {
-    pub attraction: &'a [f64],
-    pub satisfaction: &'a [f64],
+    pub attraction: Known<'a>,
+    pub satisfaction: Known<'a>,
+}
+
+/// γ, or σ, of documents.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Known<'a> {
+    /// The values, or where they are summed over their means.
+    pub values: &'a [f64],
+    /// The successes and trials behind each mean, the prior's among them; empty where values are taken as they are.
+    pub counts: &'a [(f64, f64)],
+}
+
+impl Known<'_> {
+    pub fn value(&self, doc: u32) -> f64 {
+        self.values.get(doc as usize).copied().unwrap_or(0.0)
+    }
+
+    pub fn is_summed(&self) -> bool {
+        !self.counts.is_empty()
+    }
+
+    /// The trials that one is worth which took place with a probability.
+    ///
+    /// Whether it did is not known, and so neither is the posterior: it is a mixture of that with the trial and that without. With
+    /// T trials before, `T·chance/(T + 1 − chance)` more leave the same mean as the mixture has. The chance itself would be too
+    /// much: it would pull the mean as far as a trial of that size.
+    pub fn worth(&self, doc: u32, chance: f64) -> f64 {
+        match self.counts.get(doc as usize) {
+            None => chance,
+            Some((_, all)) => {
+                let before = (all - chance).max(MARGIN);
+                chance * before / (before + 1.0 - chance)
+            }
+        }
+    }
+
+    /// The mean that a document has without so many successes in so many trials.
+    pub fn without(&self, doc: u32, won: f64, of: f64) -> f64 {
+        match self.counts.get(doc as usize) {
+            None => self.value(doc),
+            Some((all_won, all)) => ((all_won - won) / (all - of)).clamp(MARGIN, 1.0 - MARGIN),
+        }
+    }
 }
 
 /// A model with its parameters for one kind of users, or for each user.
@@ -54,6 +111,8 @@ pub(super) struct Component<'a> {
     pub positions: usize,
     /// One row of parameters, or one for each user.
     pub values: &'a [f64],
+    /// The successes and trials behind each; empty where values are taken as they are.
+    pub counts: &'a [(f64, f64)],
     pub per_user: bool,
 }
 
@@ -62,9 +121,10 @@ impl<'a> Component<'a> {
         self.kind.parameter_count(self.positions)
     }
 
-    fn of_user(&self, user: u32) -> &'a [f64] {
+    fn of_user(&self, user: u32) -> Known<'a> {
         let row = if self.per_user { user as usize } else { 0 };
-        &self.values[row * self.width()..][..self.width()]
+        let row = row * self.width()..(row + 1) * self.width();
+        Known { values: &self.values[row.clone()], counts: self.counts.get(row).unwrap_or_default() }
     }
 }
 
@@ -100,7 +160,11 @@ impl Step<'_> {
             browsing: vec![Sum::default(); rows * self.component.width()],
         };
         match self.component.kind.family() {
-            Family::Cascade => self.observed.visits(self.piece).for_each(|visits| self.go_down(&visits, &mut expected)),
+            Family::Cascade => {
+                let summed = self.documents.attraction.is_summed();
+                let explain = if summed { Self::leave_each_out } else { Self::go_down };
+                self.observed.visits(self.piece).for_each(|visits| explain(self, &visits, &mut expected));
+            }
             family => {
                 let cells = self.piece.cells(self.component.kind);
                 cells.iter().for_each(|cell| self.add_cell(family, cell, &mut expected));
@@ -109,102 +173,115 @@ impl Step<'_> {
         expected
     }
 
-    fn weight(&self, user: usize) -> f64 {
+    pub(super) fn weight(&self, user: usize) -> f64 {
         self.weights.get(user).copied().unwrap_or(1.0)
     }
 
     /// Where the parameters of a user stand among the sums.
-    fn row(&self, user: usize) -> usize {
+    pub(super) fn row(&self, user: usize) -> usize {
         if self.component.per_user { user * self.component.width() } else { 0 }
+    }
+
+    /// The parameters of one of the piece's users.
+    pub(super) fn values(&self, user: usize) -> &[f64] {
+        self.of_user(user).values
+    }
+
+    fn of_user(&self, user: usize) -> Known<'_> {
+        self.component.of_user(self.piece.users[user])
     }
 
     fn add_cell(&self, family: Family, cell: &SlotCell, expected: &mut Expected) {
         let user = cell.user as usize;
-        let values = self.component.of_user(self.piece.users[user]);
-        let gamma = self.documents.attraction[cell.doc as usize];
-        let (found, attraction, browsing) = match family {
-            Family::Trust => trust_cell(cell, gamma, values, self.component.positions),
-            Family::Additive => additive_cell(cell, gamma, values),
-            _ => slot_cell(cell, gamma, values),
-        };
+        let found = self.explain_cell(family, cell, self.of_user(user));
         let weight = self.weight(user);
-        expected.log_likelihood[user] += found;
-        expected.attraction[cell.doc as usize - self.piece.docs.start] += attraction.times(weight);
+        expected.log_likelihood[user] += found.log_likelihood;
+        expected.attraction[cell.doc as usize - self.piece.docs.start] += found.attraction.times(weight);
         let row = self.row(user);
-        for (part, sum) in browsing.into_iter().enumerate().take(if family == Family::Trust { 3 } else { 1 }) {
+        for (part, sum) in found.browsing.into_iter().enumerate().take(if family == Family::Trust { 3 } else { 1 }) {
             let place = row + part * self.component.positions + cell.slot as usize;
             expected.browsing[place] += sum.times(weight);
         }
     }
 
-    /// The cascade family: transitions to a click are certain, everything between was examined; those to the end are followed
-    /// down the page by the probability that each document was examined.
-    fn go_down(&self, visits: &Visits<'_>, expected: &mut Expected) {
-        let values = self.component.of_user(self.piece.users[visits.user]);
-        let walk = Walk::new(self.component.kind, values, visits, self.documents);
-        expected.log_likelihood[visits.user] += walk.log_likelihood();
-        let (weight, row) = (self.weight(visits.user), self.row(visits.user));
-        let examined = walk.examined();
-        for (at, &doc) in visits.docs.iter().enumerate() {
-            let doc = doc as usize - self.piece.docs.start;
-            let trials = walk.clicks(at) + walk.passed[at] + examined[at].0;
-            expected.attraction[doc] += Sum::plain(walk.clicks(at), trials).times(weight);
-            if at + 1 == visits.docs.len() {
-                break;
-            }
-            let after = walk.after(at);
-            expected.attraction[doc] += after.as_attraction.times(weight);
-            if let Some(sum) = expected.satisfaction.get_mut(doc) {
-                *sum += after.satisfaction.times(weight);
-            }
-            let skipped = Sum::plain(walk.passed[at] + examined[at].1, walk.passed[at] + examined[at].0);
-            add_browsing(
-                self.component.kind,
-                (skipped, after),
-                visits.positions[at],
-                weight,
-                &mut expected.browsing[row..],
-            );
+    fn explain_cell(&self, family: Family, cell: &SlotCell, users: Known<'_>) -> OfCell {
+        let documents = self.documents.attraction;
+        let gamma = documents.value(cell.doc);
+        match family {
+            Family::Trust => trust_cell(cell, gamma, users.values, self.component.positions),
+            Family::Additive => additive_cell(cell, gamma, users.values),
+            _ if documents.is_summed() => leave_out_of_cell(cell, documents, users),
+            _ => slot_cell(cell, gamma, users.values[cell.slot as usize]),
         }
     }
 }
 
-/// What one document says about the user: after skips, and after clicks.
-fn add_browsing(kind: ClickModelKind, (skipped, after): (Sum, After), position: u32, weight: f64, sums: &mut [Sum]) {
-    match kind {
-        ClickModelKind::Dcm => sums[position as usize - 1] += after.went_on[0].times(weight),
-        ClickModelKind::Dbn => {
-            sums[0] += skipped.times(weight);
-            sums[0] += after.went_on[0].times(weight);
-        }
-        ClickModelKind::Ccm => {
-            sums[0] += skipped.times(weight);
-            sums[1] += after.went_on[0].times(weight);
-            sums[2] += after.went_on[1].times(weight);
-        }
-        _ => {}
-    }
+/// What a cell says: its log-likelihood, γ's expected counts, and those of up to three parameters of users.
+struct OfCell {
+    log_likelihood: f64,
+    attraction: Sum,
+    browsing: [Sum; 3],
 }
 
-/// `P(c) = θγ`: log-likelihood, γ's and θ's expected counts, both with e and r unseen.
-fn slot_cell(cell: &SlotCell, gamma: f64, values: &[f64]) -> (f64, Sum, [Sum; 3]) {
-    let theta = values[cell.slot as usize];
+/// A cell whose γ is summed over, and whose θ where users have their own. Each of its impressions is explained by the means that
+/// both have without it.
+///
+/// γ has one trial in each impression that was examined, θ in each that is attractive; both are certain for clicks.
+fn leave_out_of_cell(cell: &SlotCell, documents: Known<'_>, users: Known<'_>) -> OfCell {
     let misses = cell.shown - cell.clicks;
-    let no_click = (1.0 - theta * gamma).max(f64::MIN_POSITIVE);
-    let examined = misses * theta * (1.0 - gamma) / no_click;
-    let relevant = misses * gamma * (1.0 - theta) / no_click;
-    let sum = |own: f64, chance: f64| Sum {
-        won: cell.clicks + own,
-        of: cell.shown,
-        evident: cell.clicks,
-        evident_of: cell.shown * chance,
+    let full = Missed::new(documents.value(cell.doc), users.value(cell.slot));
+    let miss = Missed::new(
+        documents.without(cell.doc, 0.0, documents.worth(cell.doc, full.examined)),
+        users.without(cell.slot, 0.0, users.worth(cell.slot, full.attractive)),
+    );
+    let (gamma, theta) = (documents.without(cell.doc, 1.0, 1.0), users.without(cell.slot, 1.0, 1.0));
+    let clicked = times_log(cell.clicks, theta * gamma);
+    let of_users = match users.is_summed() {
+        true => cell.clicks + misses * users.worth(cell.slot, miss.attractive),
+        false => cell.shown,
     };
-    let found = times_log(cell.clicks, theta * gamma) + times_log(misses, no_click);
-    (found, sum(relevant, theta), [sum(examined, gamma), Sum::default(), Sum::default()])
+    let examined = if users.is_summed() { cell.clicks } else { cell.clicks + misses * miss.examined };
+    let trials = cell.clicks + misses * documents.worth(cell.doc, miss.examined);
+    let browsing = Sum::imputed(examined, of_users).seeing(cell.clicks, misses, miss.gamma);
+    OfCell {
+        log_likelihood: clicked + times_log(misses, 1.0 - miss.theta * miss.gamma),
+        attraction: Sum::imputed(cell.clicks, trials).seeing(cell.clicks, misses, miss.theta),
+        browsing: [browsing, Sum::default(), Sum::default()],
+    }
+}
+
+/// An impression without a click.
+struct Missed {
+    gamma: f64,
+    theta: f64,
+    /// The probabilities that it was examined, and that its document attracts.
+    examined: f64,
+    attractive: f64,
+}
+
+impl Missed {
+    fn new(gamma: f64, theta: f64) -> Self {
+        let no_click = (1.0 - theta * gamma).max(f64::MIN_POSITIVE);
+        let (examined, attractive) = (theta * (1.0 - gamma) / no_click, gamma * (1.0 - theta) / no_click);
+        Missed { gamma, theta, examined, attractive }
+    }
+}
+
+/// `P(c) = θγ`: γ's and θ's expected counts, both with e and r unseen.
+fn slot_cell(cell: &SlotCell, gamma: f64, theta: f64) -> OfCell {
+    let (misses, missed) = (cell.shown - cell.clicks, Missed::new(gamma, theta));
+    let sum = |own: f64, chance: f64| {
+        Sum::imputed(cell.clicks + misses * own, cell.shown).seeing(cell.clicks, misses, chance)
+    };
+    OfCell {
+        log_likelihood: times_log(cell.clicks, theta * gamma) + times_log(misses, 1.0 - theta * gamma),
+        attraction: sum(missed.attractive, theta),
+        browsing: [sum(missed.examined, gamma), Sum::default(), Sum::default()],
+    }
 }
 
 /// `P(c) = θ(ε⁺γ + ε⁻(1−γ))`.
-fn trust_cell(cell: &SlotCell, gamma: f64, values: &[f64], positions: usize) -> (f64, Sum, [Sum; 3]) {
+fn trust_cell(cell: &SlotCell, gamma: f64, values: &[f64], positions: usize) -> OfCell {
     let [theta, right, wrong] = [0, 1, 2].map(|part| values[part * positions + cell.slot as usize]);
     let misses = cell.shown - cell.clicks;
     let attracted = right * gamma + wrong * (1.0 - gamma);
@@ -215,26 +292,27 @@ fn trust_cell(cell: &SlotCell, gamma: f64, values: &[f64], positions: usize) -> 
     let unseen_relevant = misses * (1.0 - theta) * gamma / no_click;
     let by_relevance = cell.clicks * relevant_click;
     let by_mistake = cell.clicks - by_relevance;
-    let found = times_log(cell.clicks, theta * attracted) + times_log(misses, no_click);
+    let log_likelihood = times_log(cell.clicks, theta * attracted) + times_log(misses, no_click);
     let attraction = Sum::plain(by_relevance + seen_relevant + unseen_relevant, cell.shown);
     let browsing = [
         Sum::plain(cell.clicks + seen_relevant + seen_other, cell.shown),
         Sum::plain(by_relevance, by_relevance + seen_relevant),
         Sum::plain(by_mistake, by_mistake + seen_other),
     ];
-    (found, attraction, browsing)
+    OfCell { log_likelihood, attraction, browsing }
 }
 
 /// `logit P(c) = f + b` by the Pólya–Gamma bound (Polson et al. 2013): least squares with weight `n·tanh(ψ/2)/(2ψ)`. Both
 /// towers' sums are at the other's present value, so they are to be moved one after the other.
-fn additive_cell(cell: &SlotCell, gamma: f64, values: &[f64]) -> (f64, Sum, [Sum; 3]) {
+fn additive_cell(cell: &SlotCell, gamma: f64, values: &[f64]) -> OfCell {
     let (own, slot) = (logit(gamma), values[cell.slot as usize]);
     let score = own + slot;
     let (weight, half) = (cell.shown * curvature(score), cell.clicks - cell.shown / 2.0);
     let probability = logistic(score);
-    let found = times_log(cell.clicks, probability) + times_log(cell.shown - cell.clicks, 1.0 - probability);
-    let sum = |other: f64| Sum { won: half - weight * other, of: weight, evident: cell.clicks, evident_of: cell.shown };
-    (found, sum(slot), [sum(own), Sum::default(), Sum::default()])
+    let log_likelihood = times_log(cell.clicks, probability) + times_log(cell.shown - cell.clicks, 1.0 - probability);
+    let sum =
+        |other: f64| Sum::imputed(half - weight * other, weight).seeing(cell.clicks, cell.shown - cell.clicks, 1.0);
+    OfCell { log_likelihood, attraction: sum(slot), browsing: [sum(own), Sum::default(), Sum::default()] }
 }
 
 /// `tanh(ψ/2)/(2ψ)`.
@@ -245,164 +323,4 @@ pub(super) fn curvature(score: f64) -> f64 {
 /// n·ln p, where nothing is nothing.
 pub(super) fn times_log(count: f64, probability: f64) -> f64 {
     if count > 0.0 { count * probability.max(f64::MIN_POSITIVE).ln() } else { 0.0 }
-}
-
-/// What one user did on the pages of one list, under a model of the cascade family.
-struct Walk<'a> {
-    kind: ClickModelKind,
-    values: &'a [f64],
-    go_on: f64,
-    /// γ, σ and b of each document.
-    documents: Vec<(f64, f64, f64)>,
-    /// N: the probability of no click from a document on, if it is examined; 1 past the last.
-    none: Vec<f64>,
-    /// How often each was skipped with a click below.
-    passed: Vec<f64>,
-    /// How often a click on each was followed by another.
-    followed: Vec<f64>,
-    /// How often the last click was on the one before, or nowhere for 0.
-    ends: Vec<f64>,
-    /// Transitions that the model forbids.
-    forbidden: f64,
-}
-
-/// What clicks on a document say.
-#[derive(Clone, Copy, Default)]
-struct After {
-    /// Of the parameters for going on: the one there is, or those after irrelevant and relevant clicks.
-    went_on: [Sum; 2],
-    satisfaction: Sum,
-    /// Of γ, where it is the satisfaction too.
-    as_attraction: Sum,
-}
-
-impl<'a> Walk<'a> {
-    fn new(kind: ClickModelKind, values: &'a [f64], visits: &Visits<'_>, of: OfDocuments<'_>) -> Self {
-        let len = visits.docs.len();
-        let document = |(&doc, &position): (&u32, &u32)| {
-            let gamma = of.attraction[doc as usize];
-            let sigma = of.satisfaction.get(doc as usize).copied().unwrap_or(0.0);
-            (gamma, sigma, after_click(kind, values, position, (gamma, sigma)))
-        };
-        let mut walk = Walk {
-            kind,
-            values,
-            go_on: after_skip(kind, values),
-            documents: visits.docs.iter().zip(visits.positions).map(document).collect(),
-            none: vec![1.0; len + 1],
-            passed: vec![0.0; len],
-            followed: vec![0.0; len],
-            ends: vec![0.0; len + 1],
-            forbidden: 0.0,
-        };
-        for at in (0..len).rev() {
-            walk.none[at] = (1.0 - walk.documents[at].0) * walk.no_more(at + 1);
-        }
-        walk.count(visits);
-        walk
-    }
-
-    /// The probability of no click from number `at` on after a skip just above.
-    fn no_more(&self, at: usize) -> f64 {
-        1.0 - self.go_on + self.go_on * self.none[at]
-    }
-
-    fn count(&mut self, visits: &Visits<'_>) {
-        let len = visits.docs.len();
-        for step in visits.steps {
-            let (from, to) = (step.from as usize, step.to as usize);
-            if self.kind == ClickModelKind::Cm && from > 0 {
-                // The model tells of first clicks only.
-                self.forbidden += if to < len { step.sessions } else { 0.0 };
-            } else if to == len {
-                self.ends[from] += step.sessions;
-            } else {
-                self.passed[from..to].iter_mut().for_each(|passed| *passed += step.sessions);
-                if from > 0 {
-                    self.followed[from - 1] += step.sessions;
-                }
-                if self.kind == ClickModelKind::Cm {
-                    self.ends[to + 1] += step.sessions;
-                }
-            }
-        }
-    }
-
-    fn clicks(&self, at: usize) -> f64 {
-        self.followed[at] + self.ends[at + 1]
-    }
-
-    /// The probability of no further click after one on number `from − 1`, or from the start.
-    fn end(&self, from: usize) -> f64 {
-        let go_on = if from == 0 { 1.0 } else { self.documents[from - 1].2 };
-        (1.0 - go_on + go_on * self.none[from]).max(f64::MIN_POSITIVE)
-    }
-
-    fn log_likelihood(&self) -> f64 {
-        let len = self.documents.len();
-        let mut sum = self.forbidden * FLOOR.ln();
-        for (at, &(gamma, _, after_click)) in self.documents.iter().enumerate() {
-            sum += times_log(self.clicks(at), gamma) + times_log(self.passed[at], (1.0 - gamma) * self.go_on);
-            sum += times_log(self.followed[at], after_click);
-        }
-        sum + (0..len).map(|from| times_log(self.ends[from], self.end(from))).sum::<f64>()
-    }
-
-    /// For each document how often it was examined without a click after it, in expectation, and how often the user then went on.
-    fn examined(&self) -> Vec<(f64, f64)> {
-        let mut on_the_way = 0.0;
-        let of_document = |at: usize| {
-            let enter = if at == 0 { 1.0 } else { self.documents[at - 1].2 * self.none[at] / self.end(at) };
-            let examined = on_the_way + self.ends[at] * enter;
-            on_the_way = examined * self.go_on * self.none[at + 1] / self.no_more(at + 1).max(f64::MIN_POSITIVE);
-            (examined, on_the_way)
-        };
-        (0..self.documents.len()).map(of_document).collect()
-    }
-
-    /// What the clicks on a document say, but for the last, after which nothing can follow.
-    fn after(&self, at: usize) -> After {
-        let (gamma, sigma, go_on) = self.documents[at];
-        let (followed, ended) = (self.followed[at], self.ends[at + 1]);
-        let (none, end) = (self.none[at + 1], self.end(at + 1));
-        let all = followed + ended;
-        match self.kind {
-            ClickModelKind::Dcm => {
-                // With P(another click) = λ(1−N), as in a slot model of relevance 1−N.
-                let chances = all * (1.0 - none);
-                let went_on =
-                    Sum { won: followed + ended * go_on * none / end, of: all, evident: followed, evident_of: chances };
-                After { went_on: [went_on, Sum::default()], ..After::default() }
-            }
-            ClickModelKind::Sdbn => After { satisfaction: Sum::plain(ended * sigma / end, all), ..After::default() },
-            ClickModelKind::Dbn => {
-                let not_satisfied = ended * (1.0 - sigma / end);
-                let won = followed + ended * (1.0 - sigma) * self.values[0] * none / end;
-                let went_on = Sum::plain(won, followed + not_satisfied);
-                After {
-                    went_on: [went_on, Sum::default()],
-                    satisfaction: Sum::plain(ended * sigma / end, all),
-                    ..After::default()
-                }
-            }
-            ClickModelKind::Ccm => self.after_in_chain(gamma, followed, ended, none, end),
-            _ => After::default(),
-        }
-    }
-
-    fn after_in_chain(&self, gamma: f64, followed: f64, ended: f64, none: f64, end: f64) -> After {
-        let (other, relevant) = (self.values[1], self.values[2]);
-        let go_on = (other * (1.0 - gamma) + relevant * gamma).max(f64::MIN_POSITIVE);
-        let of_followed = relevant * gamma / go_on;
-        let of_ended = gamma * (1.0 - relevant + relevant * none) / end;
-        let satisfied = followed * of_followed + ended * of_ended;
-        let not_satisfied = followed * (1.0 - of_followed) + ended * (1.0 - of_ended);
-        let after_relevant = followed * of_followed + ended * gamma * relevant * none / end;
-        let after_other = followed * (1.0 - of_followed) + ended * (1.0 - gamma) * other * none / end;
-        After {
-            went_on: [Sum::plain(after_other, not_satisfied), Sum::plain(after_relevant, satisfied)],
-            satisfaction: Sum::default(),
-            as_attraction: Sum::plain(satisfied, followed + ended),
-        }
-    }
 }

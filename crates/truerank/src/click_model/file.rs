@@ -4,9 +4,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Browsing, ClickModel, DocumentParameters, OfUsers, UserKind};
+use super::{Browsing, ClickModel, DocumentParameters, KnownUser, OfUsers, UserKind};
 use crate::files::table::FileType;
-use crate::files::{Limit, lines_of_json, read_sealed_text, seal_json, write_file};
+use crate::files::{Beside, Limit, lines_of_json, read_json, seal_json, write_file};
 use crate::ids::{Ids, Interner};
 use crate::propensity::Fit;
 use crate::{Error, Result};
@@ -28,6 +28,8 @@ struct Document {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     users: Vec<UserRow>,
     queries: Vec<QueryRow>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    beside: Option<Beside>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -47,6 +49,9 @@ struct FitRecord {
 #[derive(Serialize, Deserialize)]
 struct UserRow {
     user: Id,
+    /// The kind, where it is known; counted from 1, as people name them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kind: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parameters: Option<Vec<f64>>,
     /// The probability of each kind.
@@ -89,17 +94,25 @@ impl Id {
 impl ClickModel {
     /// Writes it as JSON, one line for each field, kind, user and query.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let text = lines_of_json(&self.to_document()).map_err(|e| Error::input(path, e.to_string()))?;
+        self.write_document(path, None)
+    }
+
+    /// Writes it as [`write`](ClickModel::write) does, after another result of the same run, a file or a folder of counts: it is
+    /// not read beside one of another run.
+    pub fn write_beside(&self, path: &Path, other: &Path) -> Result<()> {
+        self.write_document(path, Some(Beside::of(other)?))
+    }
+
+    fn write_document(&self, path: &Path, beside: Option<Beside>) -> Result<()> {
+        let document = Document { beside, ..self.to_document() };
+        let text = lines_of_json(&document).map_err(|e| Error::input(path, e.to_string()))?;
         write_file(path, &seal_json(&text))
     }
 
     /// Reads what [`write`](ClickModel::write) wrote.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = read_sealed_text(path, Limit::Data)?;
-        let value: serde_json::Value =
-            serde_json::from_str(&text).map_err(|e| Error::input(path, format!("is not complete JSON: {e}")))?;
-        FILE_TYPE.check(path, value["type"].as_str(), value["version"].as_u64())?;
-        let document: Document = serde_json::from_value(value).map_err(|e| Error::input(path, e.to_string()))?;
+        let document: Document = read_json(path, Limit::Data, &FILE_TYPE)?;
+        document.beside.as_ref().map_or(Ok(()), |beside| beside.check(path))?;
         let model = document.into_model().map_err(|finding| Error::input(path, finding))?;
         model.check().map_err(|e| Error::input(path, e.to_string()))?;
         Ok(model)
@@ -115,8 +128,13 @@ impl ClickModel {
         let row = |values: &[f64], user: usize, width: usize| values[user * width..][..width].to_vec();
         let user = |user: usize| UserRow {
             user: Id::of(&self.users, user),
+            kind: match &self.of_users {
+                OfUsers::Known(users) => Some(users[user].kind + 1),
+                _ => None,
+            },
             parameters: match &self.of_users {
                 OfUsers::Parameters(values) => Some(row(values, user, self.width())),
+                OfUsers::Known(users) => users[user].values.clone(),
                 _ => None,
             },
             kinds: match &self.of_users {
@@ -141,6 +159,7 @@ impl ClickModel {
             unseen_satisfaction: self.unseen_satisfaction.clone(),
             users: (0..self.users.len()).map(user).collect(),
             queries: self.documents.chunk_by(|a, b| a.query == b.query).map(query).collect(),
+            beside: None,
         }
     }
 }
@@ -171,23 +190,28 @@ impl Document {
     }
 }
 
-/// Users as they are in the file, with parameters or with kinds: all the same.
+/// Users as they are in the file, with parameters, with kinds or of a kind: all the same.
 fn users(rows: Vec<UserRow>) -> Result<(Ids, OfUsers), String> {
     let (mut ids, mut of_users) = (Interner::default(), OfUsers::Alike);
     for (number, row) in rows.iter().enumerate() {
         if row.user.number(&mut ids) as usize != number {
             return Err(format!("user number {} is there twice, but should be once", number + 1));
         }
-        let own = match (&row.parameters, &row.kinds) {
-            (Some(values), None) => OfUsers::Parameters(values.clone()),
-            (None, Some(values)) => OfUsers::Shares(values.clone()),
-            _ => return Err(format!("user number {} should have either parameters or kinds", number + 1)),
+        let own = match (&row.parameters, &row.kinds, row.kind.map(|kind| kind.checked_sub(1))) {
+            (Some(values), None, None) => OfUsers::Parameters(values.clone()),
+            (None, Some(values), None) => OfUsers::Shares(values.clone()),
+            (values, None, Some(Some(kind))) => OfUsers::Known(vec![KnownUser { kind, values: values.clone() }]),
+            (_, None, Some(None)) => {
+                return Err(format!("the kind of user number {} is 0, but starts at 1", number + 1));
+            }
+            _ => return Err(format!("user number {} should have parameters, kinds or a kind", number + 1)),
         };
         match (&mut of_users, own) {
             (OfUsers::Alike, own) if number == 0 => of_users = own,
             (OfUsers::Parameters(all), OfUsers::Parameters(own)) | (OfUsers::Shares(all), OfUsers::Shares(own)) => {
                 all.extend(own);
             }
+            (OfUsers::Known(all), OfUsers::Known(own)) => all.extend(own),
             _ => return Err("some users have parameters, others kinds, but all should have the same".to_string()),
         }
     }

@@ -8,7 +8,7 @@ use super::kind::Family;
 use super::model::{ClickModel, DocumentParameters, OfUsers, UserKind};
 use super::observed::Observed;
 use super::prior::BetaPrior;
-use super::{Browsing, ClickLog, ClickModelKind};
+use super::{Browsing, ClickLog, ClickModelKind, CountedClicks, FreeDirections};
 use crate::counts::CountsView;
 use crate::data::{Dataset, Join};
 use crate::named::named;
@@ -21,7 +21,8 @@ use crate::{Error, Result};
 /// What is believed of parameters before clicks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ModelPrior {
-    /// Beta distributions fitted to the log: over documents, by the place where they are usually shown, and over users.
+    /// Beta distributions fitted to the log: over documents, by the place where they are usually shown, and over users. What
+    /// documents are like is summed over; in the `trust` and `additive` models the most probable value stands.
     #[default]
     Fitted,
     /// One success in two trials for every parameter, as PyClick has it.
@@ -79,6 +80,9 @@ options! {
 
 /// Priors are fitted anew at most so often.
 const ROUNDS: usize = 8;
+
+/// Where the strength of documents' priors starts.
+const FIRST_STRENGTH: f64 = 4.0;
 
 /// Priors that move less than this stay.
 const SETTLED: f64 = 0.02;
@@ -162,12 +166,27 @@ impl ClickModelOptions {
         progress: &dyn Progress,
     ) -> Result<ClickModel> {
         self.check(data.is_some())?;
-        let transitions = ClickLog::all_transitions(counts)?;
-        let (queries, docs, users) = (counts.queries(), counts.docs(), counts.users());
-        let mut model = self.fit(&ClickLog { transitions: &transitions, queries, docs, users }, data, progress)?;
+        self.fit_clicks(&CountedClicks::of(counts)?, counts, data, progress)
+    }
+
+    /// The same with the clicks of these counts at hand, for those who need them again.
+    pub fn fit_clicks(
+        &self,
+        clicks: &CountedClicks<'_>,
+        counts: &dyn CountsView,
+        data: Option<&Dataset>,
+        progress: &dyn Progress,
+    ) -> Result<ClickModel> {
+        let mut model = self.fit(&clicks.log(), data, progress)?;
         if self.model.iter().any(|kind| kind.family() != Family::Cascade) {
             let log = Joined::new(counts, data);
             model.notes.extend(log.comparable_positions(data.is_some())?.explain(counts));
+        }
+        // With features, documents are not free to take what users' parameters leave.
+        if let ([kind], None) = (&self.model[..], data)
+            && kind.family() == Family::Cascade
+        {
+            model.notes.extend(FreeDirections::new(*kind, &clicks.log()).explain(*kind));
         }
         Ok(model)
     }
@@ -203,29 +222,51 @@ impl ClickModelOptions {
 
     fn start<'a>(&self, observed: &'a Observed, design: Option<&'a (Design<'a>, Vec<u32>)>) -> Em<'a> {
         let (believed, first) = match self.prior {
-            ModelPrior::Fitted => ((0.0, 0.0), BetaPrior::new(observed.positions, 0.3, 1.0)),
+            // Many clicks tell of what all users share; what hardly any session shows should not end at 0 or 1. Not where models
+            // are mixed: there it led a fit to give all users to one model (`recovery`), for a reason that is not known.
+            ModelPrior::Fitted => {
+                let believed = if self.model.len() == 1 { (1.0, 2.0) } else { (0.0, 0.0) };
+                (believed, BetaPrior::new(observed.positions, 0.3, FIRST_STRENGTH))
+            }
             ModelPrior::Laplace => ((1.0, 2.0), BetaPrior::new(observed.positions, 0.5, 2.0)),
             ModelPrior::None => ((0.0, 0.0), BetaPrior::new(observed.positions, 0.5, 0.0)),
         };
         let regression =
             || design.map(|(design, docs)| Regression { model: Logistic::new(design, 0.5), docs: docs.clone() });
-        let documents = || Documents::new(&observed.place_of_doc, first.clone(), regression(), 0.5);
+        let documents = || {
+            let documents = Documents::new(&observed.place_of_doc, first.clone(), regression(), 0.5);
+            if self.is_summed() { documents.summed() } else { documents }
+        };
         let users = self.per_user.then_some(observed.users);
         let believed = if self.per_user && self.prior == ModelPrior::Fitted { (0.5, 1.0) } else { believed };
-        let part = |kind: &ClickModelKind| Part::new(*kind, observed.positions, users, believed);
+        let part = |kind: &ClickModelKind| {
+            let part = Part::new(*kind, observed.positions, users, believed);
+            if self.is_summed() { part.summed() } else { part }
+        };
         let parts: Vec<Part> =
             self.model.iter().flat_map(|kind| std::iter::repeat_n(part(kind), self.clusters)).collect();
         Em {
             observed,
             shares: vec![1.0 / parts.len() as f64; parts.len()],
             attraction: documents(),
-            satisfaction: self.model.iter().any(|kind| kind.has_satisfaction()).then(documents),
+            satisfaction: self
+                .model
+                .iter()
+                .any(|kind| kind.has_satisfaction())
+                .then(|| documents().with_evidence_of_complement()),
             parts,
         }
     }
 
+    /// Whether γ and σ are summed over. In the additive model clicks are not linear in γ; in that of trust γ has no scale, so
+    /// that nothing says how much documents differ. There the most probable value stands.
+    fn is_summed(&self) -> bool {
+        let alone = matches!(self.model[0].family(), Family::Trust | Family::Additive);
+        self.prior == ModelPrior::Fitted && !alone
+    }
+
     /// EM to its end; where priors are fitted, with their turns between.
-    fn climb(&self, em: &mut Em<'_>, progress: &dyn Progress) -> Result<Fit> {
+    pub(super) fn climb(&self, em: &mut Em<'_>, progress: &dyn Progress) -> Result<Fit> {
         progress.begin("fitting a click model", self.iterations as u64);
         if self.clusters > 1 {
             self.run(em, ROUGHLY.min(self.iterations), progress)?;

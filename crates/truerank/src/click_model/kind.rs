@@ -3,7 +3,7 @@
 use crate::named::named;
 
 /// A click model: how people are taken to go down a result page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum ClickModelKind {
     /// The position-based model (Craswell et al. 2008).
     Pbm,

@@ -19,6 +19,48 @@ pub struct ClickLog<'a> {
     pub users: &'a Ids,
 }
 
+/// The click transitions of counts, read once for everything that is done with them.
+///
+/// ```
+/// use truerank::click_model::{ClickModelOptions, CountedClicks};
+/// use truerank::counts::{CountOptions, LogSource};
+/// use truerank::log::ReadOptions;
+/// use truerank::progress::Silent;
+///
+/// let text = "session,query,doc,position,click\n1,q,a,1,0\n1,q,b,2,1\n2,q,b,1,1\n2,q,a,2,0\n";
+/// let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("clicks.csv");
+/// std::fs::write(&path, text).unwrap();
+/// let source = LogSource::files([path], ReadOptions::new());
+/// let (counts, _) = source.count(&CountOptions::new().transitions(true), &Silent)?;
+/// let clicks = CountedClicks::of(&*counts)?;
+/// let model = ClickModelOptions::new().fit_clicks(&clicks, &*counts, None, &Silent)?;
+/// assert_eq!(model.measure(&clicks.log())?.sessions, 2);
+/// # Ok::<(), truerank::Error>(())
+/// ```
+pub struct CountedClicks<'c> {
+    transitions: Cow<'c, Transitions>,
+    queries: &'c Ids,
+    docs: &'c Ids,
+    users: &'c Ids,
+}
+
+impl<'c> CountedClicks<'c> {
+    /// Reads them into memory, or borrows those that are there; an error where they were not counted.
+    pub fn of(counts: &'c dyn CountsView) -> Result<Self> {
+        let transitions = match &counts.blocks()[..] {
+            [block] => ClickLog::transitions_of(counts, block)?,
+            _ => Cow::Owned(ClickLog::all_transitions(counts)?),
+        };
+        Ok(CountedClicks { transitions, queries: counts.queries(), docs: counts.docs(), users: counts.users() })
+    }
+
+    /// With the names of what they number.
+    pub fn log(&self) -> ClickLog<'_> {
+        ClickLog { transitions: &self.transitions, queries: self.queries, docs: self.docs, users: self.users }
+    }
+}
+
 impl ClickLog<'_> {
     /// The transitions of a block of counts; an error where they were not counted.
     pub fn transitions_of<'c>(counts: &'c dyn CountsView, block: &Block) -> Result<Cow<'c, Transitions>> {

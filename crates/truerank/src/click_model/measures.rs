@@ -80,6 +80,21 @@ impl ClickModel {
     }
 }
 
+impl ClickModel {
+    /// Of each query of a log: the sum over its sessions of the mean over positions of `ln P(c_k | c_<k)`, and its sessions.
+    pub fn log_likelihoods(&self, log: &ClickLog<'_>) -> Result<Vec<(f64, f64)>> {
+        let on = self.on(log)?;
+        let query = |row: &Transition| log.transitions.lists[row.list as usize].query;
+        let queries: Vec<&[Transition]> = log.transitions.rows.chunk_by(|a, b| query(a) == query(b)).collect();
+        let found: Vec<Sums> = queries.par_iter().map(|rows| on.measure(rows)).collect();
+        let mut all = vec![(0.0, 0.0); log.queries.len()];
+        for (rows, sums) in queries.iter().zip(found) {
+            all[query(&rows[0]) as usize] = (sums.log_likelihood, sums.sessions);
+        }
+        Ok(all)
+    }
+}
+
 /// Rows cut after whole lists.
 fn pieces(rows: &[Transition]) -> Vec<&[Transition]> {
     let (mut pieces, mut left) = (Vec::new(), rows);

@@ -51,6 +51,17 @@ pub enum OfUsers {
     Parameters(Vec<f64>),
     /// For each the probability of each kind.
     Shares(Vec<f64>),
+    /// For each the kind, as only a simulation knows it.
+    Known(Vec<KnownUser>),
+}
+
+/// A user whose kind is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KnownUser {
+    /// Number of the kind.
+    pub kind: u32,
+    /// The user's own parameters of its model, where they are not the kind's.
+    pub values: Option<Vec<f64>>,
 }
 
 /// What the model knows of a document of a query.
@@ -77,8 +88,12 @@ impl ClickModel {
 
     /// The models of its kinds of users, each once.
     pub fn models(&self) -> Vec<ClickModelKind> {
-        let mut models: Vec<ClickModelKind> = self.kinds.iter().map(|kind| kind.browsing.kind).collect();
-        models.dedup();
+        let mut models: Vec<ClickModelKind> = Vec::new();
+        for kind in &self.kinds {
+            if !models.contains(&kind.browsing.kind) {
+                models.push(kind.browsing.kind);
+            }
+        }
         models
     }
 
@@ -109,6 +124,7 @@ impl ClickModel {
             OfUsers::Alike => (0, 0),
             OfUsers::Parameters(values) => (values.len(), self.width()),
             OfUsers::Shares(values) => (values.len(), self.kinds.len()),
+            OfUsers::Known(users) => (users.len(), 1),
         };
         if found != width * self.users.len() {
             return Err(Error::parameter(format!(
@@ -124,8 +140,19 @@ impl ClickModel {
             OfUsers::Parameters(values) => {
                 values.chunks_exact(width.max(1)).try_for_each(|row| check_row(self.kinds[0].browsing.kind, row, width))
             }
+            OfUsers::Known(users) => users.iter().try_for_each(|user| self.check_known(user)),
             OfUsers::Alike => Ok(()),
         }
+    }
+
+    fn check_known(&self, user: &KnownUser) -> Result<()> {
+        let (number, kinds) = (u64::from(user.kind) + 1, self.kinds.len());
+        let Some(UserKind { browsing, .. }) = self.kinds.get(user.kind as usize) else {
+            let rule = format!("the kind of a user should be between 1 and {kinds}, but is {number}");
+            return Err(Error::parameter(rule));
+        };
+        let width = browsing.kind.parameter_count(self.positions());
+        user.values.as_ref().map_or(Ok(()), |values| check_row(browsing.kind, values, width))
     }
 
     fn check_documents(&self) -> Result<()> {
@@ -297,6 +324,12 @@ impl ModelOnLog<'_> {
                 let shares = row(values, self.model.kinds.len()).into_iter().zip(&self.model.kinds);
                 let likely = shares.filter(|(share, _)| *share > 1e-6);
                 likely.map(|(share, kind)| (share, kind.browsing.clone())).collect()
+            }
+            OfUsers::Known(users) => {
+                let KnownUser { kind, values } = &users[number as usize];
+                let browsing = &self.model.kinds[*kind as usize].browsing;
+                let values = values.as_ref().unwrap_or(&browsing.values).clone();
+                vec![(1.0, Browsing { values, ..browsing.clone() })]
             }
         }
     }

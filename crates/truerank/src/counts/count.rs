@@ -30,6 +30,8 @@ options! {
     beside {
         /// How much memory to hold, and where the rest goes; without, all is held.
         room: Option<Room> = None,
+        /// Whether a page with two documents at one position leaves the log without transitions, instead of being an error.
+        transitions_if_possible: bool = false,
     }
 }
 
@@ -41,6 +43,7 @@ impl CountOptions {
 
     fn counter(&self) -> Result<Counter> {
         let counter = Counter::new().patterns(self.patterns).transitions(self.transitions);
+        let counter = counter.transitions_if_possible(self.transitions_if_possible);
         match &self.room {
             Some(room) => counter.room(room),
             None => Ok(counter),
@@ -99,12 +102,12 @@ pub(super) fn count_view(
     }
 }
 
-fn write(mut counted: Counted, folder: &Path, progress: &dyn Progress) -> Result<Totals> {
+pub(super) fn write(mut counted: Counted, folder: &Path, progress: &dyn Progress) -> Result<Totals> {
     let names = std::mem::take(&mut counted.names);
     let names = Names { queries: &names.queries, docs: &names.docs, users: &names.users };
     let pages = std::mem::take(&mut counted.pages);
-    let mut writer = FolderWriter::create(folder, names, counted.beside)?;
-    writer.write_pages(&pages)?;
+    let mut writer = FolderWriter::create(folder, names, counted.beside)?.origin(std::mem::take(&mut counted.origin));
+    pages.iter().try_for_each(|pages| writer.write_pages(pages))?;
     counted.for_each_batch(|batch| {
         writer.push_cells(&batch.cells)?;
         writer.push_sessions(&batch.sessions)?;
@@ -126,7 +129,7 @@ fn count(
     let counter = counter.reading(options);
     let reading = for_each_rows(parts, options, progress, |piece| counter.add_rows(piece.rows))?;
     let rows = counter.rows();
-    let counted = counter.count(progress).map_err(|stop| match stop {
+    let counted = counter.numbered(reading.numbered).count(progress).map_err(|stop| match stop {
         Stop::Conflict(conflict) => locate(&reading.parts, options, &conflict),
         Stop::Error(error) => error,
     })?;

@@ -3,6 +3,7 @@
 use super::conflict::{Conflict, NamedConflict};
 use super::merge::{Merge, SortedRun};
 use super::model::Counts;
+use super::origin::Origin;
 use super::pages::Pages;
 use super::partition::{Beside, Part};
 use super::record::Batch;
@@ -21,8 +22,10 @@ pub(super) struct Counted {
     pub summary: PartSummary,
     /// What was counted beside cells and sessions.
     pub beside: Beside,
-    /// Whole pages.
-    pub pages: Pages,
+    /// Whole pages, where they are known.
+    pub pages: Option<Pages>,
+    /// How they were counted.
+    pub origin: Origin,
     renumber: Option<Renumber>,
     runs: Vec<SortedRun>,
     store: Store,
@@ -64,7 +67,7 @@ impl Counted {
         names: NumberedIds,
         used: Option<UsedIds>,
         beside: Beside,
-        mut pages: Pages,
+        mut pages: Option<Pages>,
         runs: Vec<SortedRun>,
         store: Store,
         summary: PartSummary,
@@ -72,12 +75,21 @@ impl Counted {
         let (names, renumber) = match used {
             Some(used) => {
                 let (names, renumber) = used.select(names);
-                renumber.renumber_pages(&mut pages);
+                pages.iter_mut().for_each(|pages| renumber.renumber_pages(pages));
                 (names, Some(renumber))
             }
             None => (names, None),
         };
-        Counted { names, summary, beside, pages, renumber, runs, store }
+        // A part of the pages is no statistic of the log.
+        let whole = !beside.if_possible || summary.pages.with_shared_positions == 0;
+        let beside = Beside { transitions: beside.transitions && whole, ..beside };
+        Counted { names, summary, beside, pages, origin: Origin::default(), renumber, runs, store }
+    }
+
+    /// The same, counted so.
+    pub fn origin(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
     }
 
     /// Bytes that were not held but put on disk.
@@ -108,7 +120,7 @@ impl Counted {
     pub fn into_counts(mut self) -> Result<Counts> {
         let beside = self.beside;
         let NumberedIds { users, queries, docs } = std::mem::take(&mut self.names);
-        let pages = Some(std::mem::take(&mut self.pages));
+        let (pages, origin) = (self.pages.take(), std::mem::take(&mut self.origin));
         let mut all = Batch::default();
         self.for_each_batch(|batch| {
             all.append(batch);
@@ -117,6 +129,6 @@ impl Counted {
         let Batch { cells, sessions, patterns, transitions } = all;
         let patterns = beside.patterns.then_some(patterns);
         let transitions = beside.transitions.then_some(transitions);
-        Ok(Counts { queries, docs, users, cells, sessions, patterns, transitions, pages })
+        Ok(Counts { queries, docs, users, cells, sessions, patterns, transitions, pages, origin })
     }
 }

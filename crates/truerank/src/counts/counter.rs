@@ -15,6 +15,7 @@ use super::counted::{Counted, PartSummary};
 use super::merge::{RunWriter, SortedRun};
 use super::model::Counts;
 use super::numbering::{AllIds, AllNumbers};
+use super::origin::Origin;
 use super::pages::PageSampler;
 use super::partition::{Part, Rules, Stop, count_partition};
 use super::pieces::{PARTITIONS, Piece, ScatterBy, Stored, scatter, split};
@@ -80,11 +81,25 @@ impl Counter {
         self
     }
 
+    /// Whether a page with two documents at one position leaves the log without transitions; otherwise, by default, it is an
+    /// error where they are counted.
+    pub fn transitions_if_possible(mut self, if_possible: bool) -> Self {
+        self.rules.beside.if_possible = if_possible;
+        self
+    }
+
     /// Counts as the options for reading say: contradictions are an error or left out, and pages may have to lie in a
     /// range of time.
     pub(super) fn reading(mut self, options: &ReadOptions) -> Self {
         self.rules.settles = options.skips();
+        self.rules.origin = Origin::of_reading(options);
         self.rules.range = options.has_range().then(|| options.clone());
+        self
+    }
+
+    /// Whether sessions have no ids of their own, only numbers in the order of the log. Default: no.
+    pub(super) fn numbered(mut self, numbered: bool) -> Self {
+        self.rules.numbered = numbered;
         self
     }
 
@@ -156,7 +171,12 @@ impl Counter {
         let summary = PartSummary::of(parts, named);
         let Work { used, rules, sampler, store, .. } = work;
         let used = used.filter(|_| summary.outside + summary.of_two_users > 0);
-        Ok(Counted::new(names, used, rules.beside, sampler.finish(), runs, store, summary))
+        let mut pages = sampler.finish();
+        if rules.numbered {
+            pages.forget_keys();
+            pages = pages.sorted();
+        }
+        Ok(Counted::new(names, used, rules.beside, Some(pages), runs, store, summary).origin(rules.origin))
     }
 }
 
@@ -192,7 +212,7 @@ impl Work<'_> {
             self.check_pages(&pieces)?;
         }
         let mut run = RunWriter::new(&self.store, self.ids, self.used.as_ref());
-        let part = count_partition(&pieces, &self.numbers, &self.rules, &self.sampler, &mut run)?;
+        let part = count_partition(&pieces, &self.numbers, &self.names.queries, &self.rules, &self.sampler, &mut run)?;
         Ok(vec![(part, run.finish()?)])
     }
 }

@@ -9,6 +9,7 @@ use super::checks::Checks;
 use super::list_checks::ListChecks;
 use super::list_tables::RawTransitions;
 use super::model::{Counts, Pattern, Patterns};
+use super::origin::Origin;
 use super::pages::Pages;
 use super::tables::{NewIds, NumberedIds, TablePaths, read_cells, read_pages, read_patterns, read_sessions};
 use super::transitions::Transitions;
@@ -25,6 +26,9 @@ pub(crate) const PATTERNS: FileType = FileType { name: "truerank/patterns", vers
 
 pub(crate) const PAGES: FileType = FileType { name: "truerank/pages", version: 1 };
 
+/// The column of `pages.parquet` that says which page it is, where sessions have ids of their own.
+pub(crate) const KEY: &str = "key";
+
 /// What `meta.json` says.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Meta {
@@ -32,7 +36,7 @@ pub(crate) struct Meta {
     name: String,
     version: u64,
     pub sessions: u64,
-    impressions: u64,
+    pub impressions: u64,
     pub clicks: u64,
     queries: u64,
     docs: u64,
@@ -47,10 +51,12 @@ pub(crate) struct Meta {
     /// How many whole pages there are, where any were kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<u64>,
+    #[serde(flatten)]
+    pub origin: Origin,
 }
 
 impl Meta {
-    pub fn new(totals: &Totals) -> Self {
+    pub fn new(totals: &Totals, origin: Origin) -> Self {
         Meta {
             name: COUNTS.name.to_string(),
             version: u64::from(COUNTS.version),
@@ -65,6 +71,7 @@ impl Meta {
             lists: totals.lists,
             transitions: totals.transitions,
             pages: totals.pages,
+            origin,
         }
     }
 
@@ -170,6 +177,7 @@ impl Counts {
             let last = meta.max_position;
             read_patterns(&tables.patterns, last, &mut ids, |query, user, page, count| {
                 patterns.push(query, user, page, count);
+                Ok(())
             })?;
         }
         let mut transitions =
@@ -194,7 +202,7 @@ impl Counts {
         let transitions = transitions.map(Transitions::from);
         let NumberedIds { queries, docs, users } = numbered;
         let patterns = meta.patterns.then_some(patterns);
-        Ok(Counts { queries, docs, users, cells, sessions, patterns, transitions, pages })
+        Ok(Counts { queries, docs, users, cells, sessions, patterns, transitions, pages, origin: meta.origin })
     }
 }
 

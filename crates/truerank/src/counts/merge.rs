@@ -56,6 +56,13 @@ pub(super) struct SortedRun {
     segments: VecDeque<Segment>,
 }
 
+impl SortedRun {
+    /// Runs one after another, whose queries are in that order.
+    pub fn joined(runs: impl Iterator<Item = SortedRun>) -> Self {
+        SortedRun { segments: runs.flat_map(|run| run.segments).collect() }
+    }
+}
+
 /// Reads a run, a segment at a time.
 struct Cursor<'a> {
     store: &'a Store,
@@ -130,6 +137,24 @@ impl<'a> Merge<'a> {
         Ok(())
     }
 
+    /// Appends all that belongs to the next query to `batch`, and says which it is; nothing at the end.
+    pub fn read_query(&mut self, batch: &mut Batch) -> Result<Option<u32>> {
+        let Some(Reverse((query, cursor))) = self.next.pop() else { return Ok(None) };
+        if self.next.peek().is_some_and(|Reverse((other, _))| *other == query) {
+            self.share(query, cursor);
+            if let Some(mut shared) = self.shared.take() {
+                shared.read(&mut self.cursors, usize::MAX, batch)?;
+                shared.parts.iter().try_for_each(|part| self.queue(part.cursor))?;
+            }
+            return Ok(Some(query));
+        }
+        while self.cursors[cursor].query()? == Some(query) {
+            self.cursors[cursor].read(batch)?;
+        }
+        self.queue(cursor)?;
+        Ok(Some(query))
+    }
+
     fn queue(&mut self, cursor: usize) -> Result<()> {
         self.next.extend(self.cursors[cursor].query()?.map(|query| Reverse((query, cursor))));
         Ok(())
@@ -144,7 +169,7 @@ impl<'a> Merge<'a> {
             self.next.pop();
             parts.push(Part::new(cursor));
         }
-        self.shared = Some(Shared { query, parts });
+        self.shared = Some(Shared { query, parts, next: None });
     }
 }
 
@@ -152,7 +177,12 @@ impl<'a> Merge<'a> {
 struct Shared {
     query: u32,
     parts: Vec<Part>,
+    /// The next cell of each part, the least first; none before the first cell is asked for.
+    next: Option<BinaryHeap<Reverse<(CellKey, usize)>>>,
 }
+
+/// Document, position and user.
+type CellKey = (u32, u32, u32);
 
 /// What one run says of the query.
 struct Part {
@@ -197,25 +227,40 @@ impl Shared {
 
     /// The least cell, added up over the runs it stands in.
     fn next_cell(&mut self, cursors: &mut [Cursor<'_>]) -> Result<Option<Cell>> {
-        let key = |cell: &Cell| (cell.doc, cell.position, cell.user);
-        let mut least: Option<Cell> = None;
-        for part in &mut self.parts {
-            if let Some(cell) = part.cell(cursors, self.query)?
-                && least.is_none_or(|least| key(&cell) < key(&least))
-            {
-                least = Some(cell);
-            }
+        if self.next.is_none() {
+            self.next = Some(BinaryHeap::new());
+            (0..self.parts.len()).try_for_each(|part| self.queue(part, cursors))?;
         }
-        let Some(mut sum) = least else { return Ok(None) };
-        (sum.impressions, sum.clicks) = (0, 0);
-        for part in &mut self.parts {
-            if let Some(cell) = part.counts.cells.get(part.done).filter(|cell| key(cell) == key(&sum)) {
-                sum.impressions += cell.impressions;
-                sum.clicks += cell.clicks;
-                part.done += 1;
-            }
+        let Some(first) = self.pop() else { return Ok(None) };
+        let mut sum = self.take(first.1);
+        self.queue(first.1, cursors)?;
+        while self.next.iter().filter_map(|next| next.peek()).any(|Reverse((key, _))| *key == first.0) {
+            let Some((_, part)) = self.pop() else { break };
+            let cell = self.take(part);
+            sum.impressions += cell.impressions;
+            sum.clicks += cell.clicks;
+            self.queue(part, cursors)?;
         }
         Ok(Some(sum))
+    }
+
+    /// Puts the next cell of a part in line, if there is one.
+    fn queue(&mut self, part: usize, cursors: &mut [Cursor<'_>]) -> Result<()> {
+        let cell = self.parts[part].cell(cursors, self.query)?;
+        let key = cell.map(|cell| Reverse(((cell.doc, cell.position, cell.user), part)));
+        self.next.iter_mut().for_each(|next| next.extend(key));
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Option<(CellKey, usize)> {
+        self.next.as_mut()?.pop().map(|Reverse(first)| first)
+    }
+
+    /// The next cell of a part, which is then done.
+    fn take(&mut self, part: usize) -> Cell {
+        let part = &mut self.parts[part];
+        part.done += 1;
+        part.counts.cells[part.done - 1]
     }
 
     fn finish(&mut self, batch: &mut Batch) {

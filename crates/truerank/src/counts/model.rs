@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::origin::Origin;
 use super::pages::Pages;
 use super::transitions::Transitions;
 use crate::ids::Ids;
@@ -9,7 +10,8 @@ use crate::ids::Ids;
 /// What a click log says, whatever its length: everything downstream reads this and never a session.
 ///
 /// Ids are numbered in their natural order, so that sorting by number is sorting by id.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Counts are equal if they say the same, however they were read.
+#[derive(Debug, Clone, Default)]
 pub struct Counts {
     /// Queries, sorted.
     pub queries: Ids,
@@ -27,7 +29,22 @@ pub struct Counts {
     pub transitions: Option<Transitions>,
     /// Whole result pages, where they were seen.
     pub pages: Option<Pages>,
+    /// How the log was read, and whether old counts were thinned.
+    pub origin: Origin,
 }
+
+impl PartialEq for Counts {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.queries, &self.docs, &self.users) == (&other.queries, &other.docs, &other.users)
+            && self.cells == other.cells
+            && self.sessions == other.sessions
+            && self.patterns == other.patterns
+            && self.transitions == other.transitions
+            && self.pages == other.pages
+    }
+}
+
+impl Eq for Counts {}
 
 /// How often `user` saw and clicked `doc` at `position` for `query`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

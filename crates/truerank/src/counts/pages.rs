@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::model::{Cell, SessionCount, Shown};
+use crate::random::hash;
 
 /// Pages that are kept, at most.
 const MOST_PAGES: usize = 100_000;
@@ -18,7 +19,7 @@ const MOST_SHOWN: usize = 1_000_000;
 /// Whole result pages of a log: all of them, or a random part where there are many.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pages {
-    /// Sorted by query, user, and what was shown and clicked.
+    /// Sorted by query, user, what was shown and clicked, and key.
     pub pages: Vec<Page>,
     /// What the pages showed, one after another, each sorted by position.
     pub shown: Vec<Shown>,
@@ -33,6 +34,14 @@ pub struct Page {
     pub user: u32,
     /// Its documents: this range of [`Pages::shown`].
     pub shown: Range<usize>,
+    /// A number that looks random and follows from the texts of its session and query alone, so that it is the same in
+    /// every log that has the page. None where sessions have no ids of their own.
+    pub key: Option<u64>,
+}
+
+/// The key of a page, from its session and the [hash](crate::random::hash_text) of its query's text.
+pub(super) fn page_key(session: u64, query: u64) -> u64 {
+    hash(session, query)
 }
 
 impl Pages {
@@ -50,15 +59,42 @@ impl Pages {
     pub(crate) fn push(&mut self, query: u32, user: u32, shown: impl IntoIterator<Item = Shown>) {
         let start = self.shown.len();
         self.shown.extend(shown);
-        self.pages.push(Page { query, user, shown: start..self.shown.len() });
+        self.pages.push(Page { query, user, shown: start..self.shown.len(), key: None });
+    }
+
+    /// Appends a page of other pages.
+    pub(crate) fn push_of(&mut self, other: &Pages, page: &Page) {
+        self.push_keyed(page.key, page.query, page.user, other.of(page).iter().copied());
+    }
+
+    /// Appends a page with its key.
+    pub(crate) fn push_keyed(
+        &mut self,
+        key: Option<u64>,
+        query: u32,
+        user: u32,
+        shown: impl IntoIterator<Item = Shown>,
+    ) {
+        self.push(query, user, shown);
+        self.pages.iter_mut().next_back().into_iter().for_each(|page| page.key = key);
+    }
+
+    /// Whether every page has a key.
+    pub(super) fn are_keyed(&self) -> bool {
+        self.pages.iter().all(|page| page.key.is_some())
+    }
+
+    /// Leaves pages without keys: those of logs whose sessions have no ids of their own.
+    pub(super) fn forget_keys(&mut self) {
+        self.pages.iter_mut().for_each(|page| page.key = None);
     }
 
     /// The pages in their order, and what they show in the order of the pages.
     pub(crate) fn sorted(&self) -> Pages {
         let mut order: Vec<&Page> = self.pages.iter().collect();
-        order.sort_unstable_by_key(|page| (page.query, page.user, self.of(page)));
+        order.sort_unstable_by_key(|page| (page.query, page.user, self.of(page), page.key));
         let mut sorted = Pages::default();
-        order.into_iter().for_each(|page| sorted.push(page.query, page.user, self.of(page).iter().copied()));
+        order.into_iter().for_each(|page| sorted.push_of(self, page));
         sorted
     }
 
@@ -91,12 +127,12 @@ impl Pages {
     }
 
     /// The pages without what stands deeper than `last`; those of which nothing is left are gone.
-    pub(crate) fn to_depth(&self, last: u32) -> Pages {
+    pub(crate) fn cut_below(&self, last: u32) -> Pages {
         let mut cut = Pages::default();
         for page in &self.pages {
             let shown = self.of(page).iter().filter(|shown| shown.position <= last);
             if shown.clone().next().is_some() {
-                cut.push(page.query, page.user, shown.copied());
+                cut.push_keyed(page.key, page.query, page.user, shown.copied());
             }
         }
         cut
@@ -120,10 +156,9 @@ impl Default for AtomicEnd {
     }
 }
 
-/// Pages with the numbers by which they are chosen.
+/// Pages that all have keys, by which they are chosen.
 #[derive(Debug, Default)]
 pub(super) struct KeyedPages {
-    keys: Vec<u64>,
     pages: Pages,
 }
 
@@ -136,7 +171,7 @@ impl PageSampler {
     /// Takes what one thread has kept.
     pub fn add(&self, found: KeyedPages) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.append(found);
+        found.pages.pages.iter().for_each(|page| kept.pages.push_of(&found.pages, page));
         if kept.pages.pages.len() > 2 * MOST_PAGES || kept.pages.shown.len() > 2 * MOST_SHOWN {
             kept.shrink(&self.end);
         }
@@ -152,46 +187,42 @@ impl PageSampler {
 
 impl KeyedPages {
     pub fn push(&mut self, key: u64, query: u32, user: u32, shown: impl IntoIterator<Item = Shown>) {
-        self.keys.push(key);
-        self.pages.push(query, user, shown);
+        self.pages.push_keyed(Some(key), query, user, shown);
         let start = self.pages.pages.last().map_or(0, |page| page.shown.start);
         self.pages.shown[start..].sort_unstable();
     }
 
-    fn append(&mut self, other: KeyedPages) {
-        self.keys.extend(other.keys);
-        for page in &other.pages.pages {
-            self.pages.push(page.query, page.user, other.pages.of(page).iter().copied());
-        }
-    }
-
     /// Leaves the pages with the least keys.
     fn shrink(&mut self, end: &AtomicEnd) {
-        let mut order: Vec<usize> = (0..self.keys.len()).collect();
-        order.sort_unstable_by_key(|&i| (self.keys[i], self.pages.pages[i].query));
-        let mut shown = 0;
-        let fits = |&i: &usize| {
-            shown += self.pages.pages[i].shown.len();
-            shown <= MOST_SHOWN
-        };
-        let kept: Vec<usize> = order.iter().copied().take(MOST_PAGES).take_while(fits).collect();
-        if let Some(&next) = order.get(kept.len()) {
-            end.0.fetch_min(self.keys[next], Ordering::Relaxed);
+        let kept = least_pages(&self.pages);
+        let mut left = Pages::default();
+        kept.iter().for_each(|&at| left.push_of(&self.pages, &self.pages.pages[at]));
+        if kept.len() < self.pages.pages.len()
+            && let Some(last) = kept.last().and_then(|&at| self.pages.pages[at].key)
+        {
+            // One more page of the last key may be kept, so keys end after it.
+            end.0.fetch_min(last.saturating_add(1), Ordering::Relaxed);
         }
-        let mut left = KeyedPages::default();
-        for i in kept {
-            let page = &self.pages.pages[i];
-            left.keys.push(self.keys[i]);
-            left.pages.push(page.query, page.user, self.pages.of(page).iter().copied());
-        }
-        *self = left;
+        self.pages = left;
     }
+}
+
+/// The pages with the least keys, as many as are kept, in their order.
+pub(super) fn least_pages(pages: &Pages) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..pages.pages.len()).collect();
+    let page = |at: usize| &pages.pages[at];
+    order.sort_unstable_by_key(|&at| (page(at).key, page(at).query, page(at).user, pages.of(page(at))));
+    let mut shown = 0;
+    let fits = |&at: &usize| {
+        shown += page(at).shown.len();
+        shown <= MOST_SHOWN
+    };
+    order.into_iter().take(MOST_PAGES).take_while(fits).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::hash;
 
     fn shown(position: u32) -> Shown {
         Shown { position, doc: position, click: false }
@@ -243,7 +274,7 @@ mod tests {
         let mut pages = Pages::default();
         pages.push(0, 0, [shown(1), shown(3)]);
         pages.push(1, 0, [shown(3)]);
-        let cut = pages.to_depth(2);
+        let cut = pages.cut_below(2);
         assert_eq!((cut.pages.len(), cut.of(&cut.pages[0])), (1, &[shown(1)][..]));
     }
 }

@@ -6,15 +6,17 @@ use super::conflict::{Clash, Conflict, NamedConflict};
 use super::merge::RunWriter;
 use super::model::{Cell, SessionCount, Shown};
 use super::numbering::AllNumbers;
-use super::pages::{KeyedPages, PageSampler};
+use super::origin::Origin;
+use super::pages::{KeyedPages, PageSampler, page_key};
 use super::pieces::{Piece, Row};
 use super::record::Batch;
 use super::summary::PageSummary;
 use super::tables::NumberedIds;
 use super::transitions::ListCounter;
 use crate::Error;
+use crate::ids::Ids;
 use crate::log::ReadOptions;
-use crate::random::hash;
+use crate::random::hash_text;
 
 /// What was seen while a partition was counted.
 #[derive(Debug, Default)]
@@ -72,6 +74,10 @@ pub(super) struct Rules {
     pub settles: bool,
     /// The range of time that pages must lie in.
     pub range: Option<ReadOptions>,
+    /// How the log is read.
+    pub origin: Origin,
+    /// Whether sessions have no ids of their own, only numbers in the order of the log.
+    pub numbered: bool,
 }
 
 /// What is counted beside cells and sessions.
@@ -79,6 +85,8 @@ pub(super) struct Rules {
 pub(super) struct Beside {
     pub patterns: bool,
     pub transitions: bool,
+    /// Whether pages that have no transitions leave the log without, instead of being an error.
+    pub if_possible: bool,
 }
 
 impl Rules {
@@ -105,6 +113,7 @@ struct RunRef {
 pub(super) fn count_partition(
     pieces: &[Piece],
     numbers: &AllNumbers,
+    queries: &Ids,
     rules: &Rules,
     sampler: &PageSampler,
     run: &mut RunWriter<'_>,
@@ -115,9 +124,10 @@ pub(super) fn count_partition(
     let mut whole = KeyedPages::default();
     for runs in runs.chunk_by(|a, b| a.query == b.query) {
         scratch.clear();
+        let query = hash_text(&queries.name(runs[0].query as usize));
         for page in runs.chunk_by(|a, b| a.session == b.session) {
             if scratch.push_page(page, pieces, numbers, rules, &mut part)? {
-                scratch.keep_page(&page[0], sampler, &mut whole);
+                scratch.keep_page(&page[0], query, sampler, &mut whole);
             }
         }
         if !scratch.users.is_empty() {
@@ -220,9 +230,9 @@ impl Scratch {
         }
     }
 
-    /// Keeps the current page whole if it is among the chosen ones.
-    fn keep_page(&self, first: &RunRef, sampler: &PageSampler, whole: &mut KeyedPages) {
-        let key = hash(first.session, u64::from(first.query));
+    /// Keeps the current page whole if it is among the chosen ones; `query` is the hash of its query's text.
+    fn keep_page(&self, first: &RunRef, query: u64, sampler: &PageSampler, whole: &mut KeyedPages) {
+        let key = page_key(first.session, query);
         if sampler.wants(key) {
             whole.push(key, first.query, first.user, self.page.iter().map(shown));
         }
@@ -259,10 +269,12 @@ impl Scratch {
         page.sort_unstable();
         if beside.transitions {
             let shared = page.windows(2).find(|two| two[0].position == two[1].position);
-            if let Some(shared) = shared {
-                return Some(shared[0].position);
+            match shared {
+                Some(shared) if !beside.if_possible => return Some(shared[0].position),
+                // What is counted of the others is left out in the end.
+                Some(_) => {}
+                None => self.lists.add(user, page),
             }
-            self.lists.add(user, page);
         }
         match beside.patterns {
             true => self.pages.push((user, start, self.shown.len())),

@@ -39,12 +39,13 @@ impl Counts {
         let (mut train, mut held_out) = (Pages::default(), Pages::default());
         for (number, page) in (0..).zip(&pages.pages) {
             let side = if fraction(seed, number, HELD_OUT_PAGES) < share { &mut held_out } else { &mut train };
-            side.push(page.query, page.user, pages.of(page).iter().copied());
+            side.push_of(pages, page);
         }
         let of_pages = |pages: Pages, (cells, sessions), transitions| {
             let (queries, docs, users) = (self.queries.clone(), self.docs.clone(), self.users.clone());
             let all = vec![true; queries.len()];
-            Counts { queries, docs, users, cells, sessions, patterns: None, transitions, pages: Some(pages) }
+            let (pages, origin) = (Some(pages), self.origin.clone());
+            Counts { queries, docs, users, cells, sessions, patterns: None, transitions, pages, origin }
                 .select_queries(&all)
         };
         let (cells, sessions) = held_out.counted();
@@ -86,6 +87,7 @@ impl Counts {
             queries: queries.ids,
             docs: docs.ids,
             users: users.ids,
+            origin: self.origin.clone(),
         }
     }
 
@@ -117,7 +119,7 @@ impl Pages {
         let mut selected = Pages::default();
         for page in self.pages.iter().filter(|page| keep[page.query as usize]) {
             let shown = self.of(page).iter().map(|shown| Shown { doc: docs.number(shown.doc), ..*shown });
-            selected.push(queries.number(page.query), users.number(page.user), shown);
+            selected.push_keyed(page.key, queries.number(page.query), users.number(page.user), shown);
         }
         selected
     }

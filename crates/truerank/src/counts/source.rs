@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::count::{CountOptions, count_into, count_log, count_rows, count_view};
 use super::model::Counts;
+use super::pages::Pages;
 use super::stored::{Need, open_counts};
 use super::summary::LogSummary;
 use super::view::{CountsView, Totals};
@@ -226,7 +227,10 @@ fn count_ubi(
 ) -> Result<(Counts, LogSummary)> {
     progress.begin("joining queries and events", 1);
     let (log, joined) = read_ubi(queries, events, options)?;
-    let (counts, summary) = count_log(&log, what)?;
+    let (mut counts, summary) = count_log(&log, what)?;
+    // Their pages are numbered in the order of the dumps.
+    counts.pages.iter_mut().for_each(Pages::forget_keys);
+    counts.pages = counts.pages.map(|pages| pages.sorted());
     let files = (queries.len() + events.len()) as u64;
     Ok((counts, LogSummary { files, notes: joined.remarks(), ..summary }))
 }

@@ -111,7 +111,10 @@ impl StoredCounts {
         writer.end_sessions()?;
         let mut of_patterns = meta.patterns.then_some(0);
         if let Some(sum) = &mut of_patterns {
-            let add = |_, _, _: &[Shown], sessions| *sum = u64::saturating_add(*sum, sessions);
+            let add = |_, _, _: &[Shown], sessions| {
+                *sum = u64::saturating_add(*sum, sessions);
+                Ok(())
+            };
             read_patterns(&tables.patterns, meta.max_position, &mut ids, add)?;
         }
         let transitions = match meta.has_transitions() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 
-use super::folder::{CELLS, PAGES, PATTERNS, SESSIONS};
+use super::folder::{CELLS, KEY, PAGES, PATTERNS, SESSIONS};
 use super::list_tables::{NumberedRow, RawTransitions};
 use super::model::{Cell, Patterns, SessionCount, Shown};
 use super::pages::Pages;
@@ -40,7 +40,7 @@ impl TablePaths {
 }
 
 /// Ids while tables are read.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct NewIds {
     pub queries: Interner,
     pub docs: Interner,
@@ -165,7 +165,7 @@ pub(super) fn read_patterns(
     path: &Path,
     last: u32,
     ids: &mut NewIds,
-    mut take: impl FnMut(u32, u32, &[Shown], u64),
+    mut take: impl FnMut(u32, u32, &[Shown], u64) -> Result<()>,
 ) -> Result<()> {
     let mut page = Vec::new();
     let reader = TableReader::open_as(path, PATTERNS)?;
@@ -180,7 +180,7 @@ pub(super) fn read_patterns(
         for row in 0..columns.len() {
             page.clear();
             read_page(columns, row, last, &mut ids.docs, &mut page)?;
-            take(query[row], user[row], &page, sessions[row]);
+            take(query[row], user[row], &page, sessions[row])?;
         }
         Ok(())
     })
@@ -190,13 +190,17 @@ pub(super) fn read_patterns(
 pub(super) fn read_pages(path: &Path, last: u32, ids: &mut NewIds) -> Result<Pages> {
     let mut pages = Pages::default();
     let mut page = Vec::new();
-    TableReader::open_as(path, PAGES)?.for_each(|columns| {
+    let reader = TableReader::open_as(path, PAGES)?;
+    let are_keyed = reader.schema().column_with_name(KEY).is_some();
+    reader.for_each(|columns| {
         let query = columns.ids("query", &mut ids.queries)?;
         let user = columns.ids("user", &mut ids.users)?;
+        let keys = are_keyed.then(|| columns.integers(KEY)).transpose()?;
         for row in 0..columns.len() {
             page.clear();
             read_page(columns, row, last, &mut ids.docs, &mut page)?;
-            pages.push(query[row], user[row], page.iter().copied());
+            let key = keys.as_ref().map(|keys| keys[row] as u64);
+            pages.push_keyed(key, query[row], user[row], page.iter().copied());
         }
         Ok(())
     })?;

@@ -107,6 +107,31 @@ impl Transitions {
         all
     }
 
+    /// The transitions without what stands deeper than `last`: a way that leads there ends. Nothing where nothing would be left of
+    /// a list, since its sessions would be lost.
+    pub(crate) fn cut_below(self, last: u32) -> Option<Transitions> {
+        if self.shown.iter().all(|shown| shown.position <= last) {
+            return Some(self);
+        }
+        let mut cut = Transitions::default();
+        for (list, rows) in self.by_list() {
+            let shown = self.of(list).iter().filter(|shown| shown.position <= last);
+            shown.clone().next()?;
+            let number = cut.lists.len() as u32;
+            cut.push_list(list.query, shown.copied());
+            let to = |to: u32| if to > last { END } else { to };
+            let row = |row: &Transition| Transition { list: number, to: to(row.to), ..*row };
+            cut.rows.extend(rows.iter().filter(|row| row.from <= last).map(row));
+        }
+        // Lists that differed only below are the same now.
+        let mut merged = Transitions::default();
+        for lists in cut.lists.chunk_by(|a, b| a.query == b.query) {
+            let query = lists[0].query;
+            merged.add_parts(query, std::iter::once(&cut.of_queries(query, query)));
+        }
+        Some(merged)
+    }
+
     /// These without some, or nothing if those are not among them. Lists of which nothing is left are gone.
     pub(crate) fn less(&self, some: &Transitions) -> Option<Transitions> {
         let (mut left, mut taken) = (Transitions::default(), some.by_list().peekable());
@@ -149,7 +174,7 @@ impl Transitions {
     }
 
     /// Appends a list.
-    pub(super) fn push_list(&mut self, query: u32, shown: impl IntoIterator<Item = Listed>) {
+    pub(crate) fn push_list(&mut self, query: u32, shown: impl IntoIterator<Item = Listed>) {
         let start = self.shown.len();
         self.shown.extend(shown);
         self.lists.push(ShownList { query, shown: start..self.shown.len() });
@@ -178,7 +203,7 @@ impl Transitions {
     }
 
     /// Appends the transitions of one query from several parts, those that are alike added up.
-    pub(super) fn add_parts<'a>(&mut self, query: u32, parts: impl Iterator<Item = &'a Transitions> + Clone) {
+    pub(crate) fn add_parts<'a>(&mut self, query: u32, parts: impl Iterator<Item = &'a Transitions> + Clone) {
         let of_part = |(part, content): (usize, &'a Transitions)| {
             content.lists.iter().enumerate().map(move |(number, list)| (content.of(list), part, number))
         };
@@ -406,6 +431,17 @@ mod tests {
         let mut joined = all.of_queries(0, 0);
         joined.append(&all.of_queries(1, 1));
         assert_eq!(joined, all);
+    }
+
+    #[test]
+    fn cut_lists_are_those_of_cut_pages() {
+        let pages = pages();
+        let all = Transitions::of_pages(&pages);
+        for last in [2, 5, 6, 8] {
+            let cut = pages.cut_below(last).sorted();
+            assert_eq!(spelled(&all.clone().cut_below(last).unwrap()), expected(&cut), "{last}");
+        }
+        assert_eq!(all.clone().cut_below(1), None);
     }
 
     #[test]

@@ -7,9 +7,10 @@ use arrow_array::builder::{Int8Builder, Int32Builder, Int64Builder, ListBuilder,
 use arrow_array::{ArrayRef, Int32Array, Int64Array};
 use arrow_schema::{DataType, Field, Schema};
 
-use super::folder::{CELLS, Meta, PAGES, PATTERNS, SESSIONS, is_counts_file};
+use super::folder::{CELLS, KEY, Meta, PAGES, PATTERNS, SESSIONS, is_counts_file};
 use super::list_tables::ListWriter;
 use super::model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
+use super::origin::Origin;
 use super::pages::{Page, Pages};
 use super::partition::Beside;
 use super::transitions::Transitions;
@@ -29,8 +30,12 @@ impl Counts {
     pub fn write(&self, folder: &Path) -> Result<Totals> {
         write_folder(folder, is_counts_file, |folder| {
             let names = Names { queries: &self.queries, docs: &self.docs, users: &self.users };
-            let beside = Beside { patterns: self.patterns.is_some(), transitions: self.transitions.is_some() };
-            let mut writer = FolderWriter::create(folder, names, beside)?;
+            let beside = Beside {
+                patterns: self.patterns.is_some(),
+                transitions: self.transitions.is_some(),
+                ..Beside::default()
+            };
+            let mut writer = FolderWriter::create(folder, names, beside)?.origin(self.origin.clone());
             self.cells.chunks(GROUP).try_for_each(|cells| writer.push_cells(cells))?;
             self.sessions.chunks(GROUP).try_for_each(|sessions| writer.push_sessions(sessions))?;
             self.patterns.iter().try_for_each(|patterns| writer.push_patterns(patterns))?;
@@ -62,11 +67,12 @@ pub(super) struct FolderWriter<'a> {
     transitions: Option<ListWriter>,
     totals: Totals,
     last: Option<(u32, u32)>,
+    origin: Origin,
 }
 
 impl<'a> FolderWriter<'a> {
     pub fn create(folder: &'a Path, names: Names<'a>, beside: Beside) -> Result<Self> {
-        let Beside { patterns, transitions } = beside;
+        let Beside { patterns, transitions, .. } = beside;
         let create = |name: &str, file_type, fields| create(folder, name, file_type, fields);
         let totals = Totals {
             queries: names.queries.len() as u64,
@@ -87,7 +93,14 @@ impl<'a> FolderWriter<'a> {
             transitions: transitions.then(|| ListWriter::create(folder, names)).transpose()?,
             totals,
             last: None,
+            origin: Origin::default(),
         })
+    }
+
+    /// The same, for counts that were made so.
+    pub fn origin(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
     }
 
     /// Appends cells, which come after those before.
@@ -128,16 +141,20 @@ impl<'a> FolderWriter<'a> {
     pub fn write_pages(&mut self, pages: &Pages) -> Result<()> {
         self.totals.pages = Some(pages.pages.len() as u64);
         let names = self.names;
-        let mut writer = create(self.folder, "pages.parquet", PAGES, page_fields(names))?;
+        let are_keyed = pages.are_keyed();
+        let mut writer = create(self.folder, "pages.parquet", PAGES, page_fields(names, are_keyed))?;
         write_groups(&mut writer, &mut pages.pages.clone(), true, |group: &[Page]| {
             let [docs, positions, clicks] = page_columns(names.docs, group.iter().map(|page| pages.of(page)));
-            vec![
+            let keys = || Int64Array::from_iter_values(group.iter().map(|page| page.key.unwrap_or(0) as i64));
+            let mut columns = vec![
                 ids_array(names.queries, group.iter().map(|page| page.query as usize)),
                 ids_array(names.users, group.iter().map(|page| page.user as usize)),
                 docs,
                 positions,
                 clicks,
-            ]
+            ];
+            columns.extend(are_keyed.then(|| Arc::new(keys()) as ArrayRef));
+            columns
         })?;
         writer.finish()
     }
@@ -152,7 +169,7 @@ impl<'a> FolderWriter<'a> {
         self.patterns.map_or(Ok(()), GroupWriter::finish)?;
         let counts = self.transitions.map(|writer| writer.finish(self.names)).transpose()?;
         (self.totals.lists, self.totals.transitions) = counts.unzip();
-        Meta::new(&self.totals).write(self.folder)?;
+        Meta::new(&self.totals, self.origin).write(self.folder)?;
         Ok(self.totals)
     }
 
@@ -259,9 +276,11 @@ fn pattern_fields(names: Names<'_>) -> Vec<Field> {
     vec![ids_field("query", names.queries), ids_field("user", names.users), docs, positions, clicks, sessions]
 }
 
-fn page_fields(names: Names<'_>) -> Vec<Field> {
+fn page_fields(names: Names<'_>, are_keyed: bool) -> Vec<Field> {
     let [docs, positions, clicks] = shown_fields(names);
-    vec![ids_field("query", names.queries), ids_field("user", names.users), docs, positions, clicks]
+    let mut fields = vec![ids_field("query", names.queries), ids_field("user", names.users), docs, positions, clicks];
+    fields.extend(are_keyed.then(|| Field::new(KEY, DataType::Int64, false)));
+    fields
 }
 
 pub(super) fn shown_fields(names: Names<'_>) -> [Field; 3] {

@@ -4,9 +4,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    AtPosition, Bias, Comparable, Dependence, Differences, ExpectedQuality, Finding, PermutationTest, Recommendation,
-    Severity, Sizes, Spread, UserGroup, Variation,
+    AtPosition, Bias, ClickModels, Comparable, Dependence, Differences, ExpectedQuality, Finding, PermutationTest,
+    Recommendation, Severity, Sizes, Spread, UserGroup, Variation,
 };
+use crate::click_model::ClickModelKind;
 use crate::counts::PageSummary;
 use crate::relevance::Diagnostics;
 use crate::report::Verdict;
@@ -34,6 +35,11 @@ pub struct Diagnosis {
     pub differences: Option<Differences>,
     /// How wrong a correction would be that does not know users.
     pub bias: Option<Bias>,
+    /// How well click models predict held-out pages; nothing where that was not asked or whole pages were not kept.
+    pub click_models: Option<ClickModels>,
+    /// Whether that was asked.
+    #[serde(skip)]
+    pub(super) asks_for_click_models: bool,
     /// Users by depth.
     pub groups: Vec<UserGroup>,
     /// p-values below this count as found.
@@ -79,6 +85,12 @@ impl Diagnosis {
         }
     }
 
+    /// The click model that predicts best, `pbm` where none is better than that by so much that it matters; nothing where
+    /// that cannot be told.
+    pub fn suited_click_model(&self) -> Option<ClickModelKind> {
+        self.click_models.as_ref()?.suited(self.level)
+    }
+
     pub(super) fn users_search_differently(&self) -> bool {
         self.dependence.as_ref().is_some_and(|found| self.is_found(&found.test))
     }
@@ -110,6 +122,8 @@ impl Diagnosis {
             // Null where that is open.
             "fit": self.fitness().decided(),
             "personalized_bias": self.personalized_bias().name().to_lowercase(),
+            // Null where that is open, or was not asked.
+            "click_model": self.suited_click_model().map(|model| model.to_string()),
             "remarks": remarks,
             "diagnosis": self,
         })

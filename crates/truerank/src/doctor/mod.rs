@@ -6,11 +6,13 @@
 //!
 //! `strata` says which pages have the same query and list, `differences` tests them, so that clicks on a page may depend on
 //! each other. `RelativeExamination` compares users at the same position only, so it is known even where positions cannot be
-//! compared. A verdict needs a size, and may be open. `quality` draws logs anew to choose an estimator; table and advice are
+//! compared. A verdict needs a size, and may be open. `click_models` compares models of browsing by held-out pages. `quality` draws logs anew to choose an estimator; table and advice are
 //! the same numbers. Of long logs a random part is tested, so cost does not grow with them.
 
 mod advice;
 mod bias;
+mod click_models;
+mod click_models_page;
 mod comparable;
 mod dependence;
 mod diagnosis;
@@ -27,6 +29,7 @@ mod tests;
 
 pub use advice::{Finding, Recommendation, Severity};
 pub use bias::Bias;
+pub use click_models::{COMPARED, ClickModels, ComparedModel};
 pub use comparable::Comparable;
 pub(crate) use comparable::sentence;
 pub use dependence::Dependence;
@@ -73,6 +76,10 @@ options! {
         level: f64 = 0.01, between(0.0, 1.0), value("P");
         /// Seed of the permutations.
         seed: u64 = 1;
+    }
+    beside {
+        /// Whether click models are compared.
+        click_models: bool = true,
     }
 }
 
@@ -124,6 +131,8 @@ impl Doctor {
             dependence,
             differences,
             bias,
+            click_models: self.compare_click_models(counts, progress)?,
+            asks_for_click_models: self.click_models,
             groups: groups.unwrap_or_default(),
             level: self.level,
             permutations: self.permutations,
@@ -151,6 +160,18 @@ impl Doctor {
     pub fn differences(&self, counts: &dyn CountsView, progress: &dyn Progress) -> Result<Option<Differences>> {
         let test = |pages| Differences::of(pages, self.permutations, self.seed, progress);
         counts.pages().map(test).transpose()
+    }
+
+    /// How well click models predict held-out pages; nothing where whole pages were not kept, or are too few.
+    pub fn compare_click_models(
+        &self,
+        counts: &dyn CountsView,
+        progress: &dyn Progress,
+    ) -> Result<Option<ClickModels>> {
+        match counts.pages().filter(|_| self.click_models) {
+            Some(pages) => ClickModels::of(pages, self.seed, progress),
+            None => Ok(None),
+        }
     }
 
     /// How well each estimator is expected to order documents, and what the weights of the recommended one look like.

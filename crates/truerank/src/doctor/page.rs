@@ -11,12 +11,10 @@ use crate::report::{
 impl Diagnosis {
     /// One page: what to know, what is in the log, whether users bias it, and what to use.
     pub fn report(&self, title: &str) -> Report {
-        Report {
-            title: title.into(),
-            lead: self.lead(),
-            facts: self.facts(),
-            sections: vec![self.findings_section(), self.contents(), self.personal(), self.choice()],
-        }
+        let mut sections = vec![self.findings_section(), self.contents(), self.personal()];
+        sections.extend(self.click_model_section());
+        sections.push(self.choice());
+        Report { title: title.into(), lead: self.lead(), facts: self.facts(), sections }
     }
 
     fn lead(&self) -> String {

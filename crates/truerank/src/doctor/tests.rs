@@ -30,7 +30,8 @@ fn found(simulation: impl Fn(u64) -> Simulation) -> (usize, usize) {
     let data = data();
     let verdict = |seed: u64| {
         let (counts, _) = log(&data, simulation(seed).seed(seed));
-        Doctor::new().permutations(199).examine(&counts, None, None, &Silent).unwrap().personalized_bias()
+        let doctor = Doctor::new().permutations(199).click_models(false);
+        doctor.examine(&counts, None, None, &Silent).unwrap().personalized_bias()
     };
     let verdicts: Vec<Verdict> = SEEDS.map(verdict).collect();
     let count = |verdict| verdicts.iter().filter(|found| **found == verdict).count();
@@ -68,7 +69,7 @@ fn many_users_with_few_sessions_each_are_found_too() {
 fn a_real_difference_that_is_tiny_is_no_bias() {
     let etas = (0..10).map(|cluster| 1.0 + 0.002 * f64::from(cluster)).collect::<Vec<f64>>();
     let (counts, _) = log(&data(), simulation().sessions(60_000).etas(etas));
-    let mut diagnosis = Doctor::new().examine(&counts, None, None, &Silent).unwrap();
+    let mut diagnosis = Doctor::new().click_models(false).examine(&counts, None, None, &Silent).unwrap();
     assert_eq!(diagnosis.personalized_bias(), Verdict::DoesNotHold);
     // As it would be with so many sessions that even these are found.
     for found in diagnosis.differences.iter_mut().flat_map(|found| [&mut found.level, &mut found.depth]).flatten() {
@@ -83,7 +84,7 @@ fn what_cannot_be_told_is_open_and_says_what_would_settle_it() {
     let data = data();
     let (counts, _) = log(&data, simulation());
     let sentence = |doctor: Doctor, counts: &Counts| {
-        let diagnosis = doctor.examine(counts, None, None, &Silent).unwrap();
+        let diagnosis = doctor.click_models(false).examine(counts, None, None, &Silent).unwrap();
         (diagnosis.personalized_bias(), diagnosis.bias_sentence())
     };
     let (verdict, text) = sentence(Doctor::new().permutations(99), &counts);
@@ -104,7 +105,7 @@ fn a_hundred_clicks_leave_open_whether_a_log_is_fit() {
     let data = data();
     let fitness = |sessions| {
         let (counts, _) = log(&data, simulation().sessions(sessions));
-        let diagnosis = Doctor::new().examine(&counts, None, Some(&data), &Silent).unwrap();
+        let diagnosis = Doctor::new().click_models(false).examine(&counts, None, Some(&data), &Silent).unwrap();
         (diagnosis.sizes.clicks, diagnosis.fitness(), diagnosis.is_fit())
     };
     let (clicks, verdict, is_fit) = fitness(150);
@@ -143,7 +144,7 @@ fn null_pages(null: Null, random: &mut Random) -> Pages {
             });
             let start = pages.shown.len();
             pages.shown.extend(shown);
-            pages.pages.push(Page { query, user, shown: start..pages.shown.len() });
+            pages.pages.push(Page { query, user, shown: start..pages.shown.len(), key: None });
         }
     }
     pages
@@ -278,7 +279,8 @@ fn a_diagnosis_does_not_depend_on_where_counts_are() {
     let (counts, _) = count_log(&log, &CountOptions::new()).unwrap();
     for features in [None, Some(&data)] {
         let found = everywhere(&counts, |counts| {
-            Doctor::new().permutations(19).examine(counts, None, features, &Silent).unwrap()
+            let doctor = Doctor::new().permutations(19).click_models(features.is_none());
+            doctor.examine(counts, None, features, &Silent).unwrap()
         });
         assert!(found[0].bias.is_some() && found[0].weights.is_some() && !found[0].groups.is_empty());
         assert_same(&found);

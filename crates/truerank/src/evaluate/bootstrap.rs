@@ -21,7 +21,7 @@ options! {
 /// What each query adds to a ratio `Σ numerator / Σ denominator`. A mean has denominators of 1; a query that is left
 /// out has 0 for both.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Ratio {
+pub(crate) struct Ratio {
     pub numerators: Vec<f64>,
     pub denominators: Vec<f64>,
 }
@@ -71,7 +71,7 @@ pub struct PairedDifference {
 
 /// The value of each ratio in each resample: one row per ratio. The same queries are drawn for all ratios. Of a single query there are
 /// none: it would be drawn again and again, and seem certain.
-pub(super) fn resampled(ratios: &[&Ratio], resamples: usize, seed: u64) -> Vec<Vec<f64>> {
+pub(crate) fn resampled(ratios: &[&Ratio], resamples: usize, seed: u64) -> Vec<Vec<f64>> {
     let queries = ratios.first().map_or(0, |ratio| ratio.numerators.len());
     if queries < 2 {
         return vec![Vec::new(); ratios.len()];
@@ -103,7 +103,7 @@ impl Bounds {
 
 impl PairedDifference {
     /// Of two ratios, from resamples of the same queries.
-    pub(super) fn of(a: (&Ratio, &[f64]), b: (&Ratio, &[f64])) -> Self {
+    pub(crate) fn of(a: (&Ratio, &[f64]), b: (&Ratio, &[f64])) -> Self {
         // Two sums of the same numbers in another order do not differ.
         let minus = |(a, b): (&f64, &f64)| if (a - b).abs() <= 1e-12 * a.abs().max(b.abs()) { 0.0 } else { a - b };
         let differences: Vec<f64> = a.1.iter().zip(b.1).map(minus).filter(|d| d.is_finite()).collect();

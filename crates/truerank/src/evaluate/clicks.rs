@@ -1,6 +1,7 @@
 //! Judges a click model: how likely it makes the clicks of a log that it did not see.
 
 use super::bootstrap::{Bounds, PairedDifference, Ratio, Resampling, resampled};
+use crate::click_model::{ClickLog, ClickModel, Exposed, ModelCell};
 use crate::counts::{Cell, Counts, by_document};
 use crate::propensity::{Examination, Propensities};
 use crate::relevance::PredictedRelevance;
@@ -94,26 +95,65 @@ impl ClickPrediction {
         training: Option<&Counts>,
         resampling: &Resampling,
     ) -> Result<Self> {
-        if held_out.cells.is_empty() {
+        let examination = Examination::new(propensities, held_out)?;
+        let click = |_: usize, cell: &Cell, gamma: f64| examination.of(cell.user, cell.position) * gamma;
+        ClickPrediction::tallied(held_out, &held_out.cells, relevance, training, resampling, click)
+    }
+
+    /// The same with the exposure that a click model gives each document, given the clicks above it: `held_out` needs its click
+    /// transitions. γ of documents above, where exposure depends on them, is the model's own.
+    pub fn of_model(
+        held_out: &Counts,
+        model: &ClickModel,
+        relevance: &PredictedRelevance,
+        training: Option<&Counts>,
+        resampling: &Resampling,
+    ) -> Result<Self> {
+        let transitions = ClickLog::all_transitions(held_out)?;
+        let (queries, docs, users) = (&held_out.queries, &held_out.docs, &held_out.users);
+        let mut cells = model.on(&ClickLog { transitions: &transitions, queries, docs, users })?.cells();
+        // Stable: within a document in the order of lists.
+        cells.sort_by_key(|cell| (cell.query, cell.doc));
+        let (exposed, cells): (Vec<Exposed>, Vec<Cell>) = cells.iter().map(|cell| (cell.exposed, seen(cell))).unzip();
+        let click = |number: usize, _: &Cell, gamma: f64| exposed[number].click(gamma);
+        ClickPrediction::tallied(held_out, &cells, relevance, training, resampling, click)
+    }
+
+    /// Predicts the clicks of cells of the held-out log, sorted by query and document, with `click(number of the cell, cell, γ)`.
+    fn tallied(
+        held_out: &Counts,
+        cells: &[Cell],
+        relevance: &PredictedRelevance,
+        training: Option<&Counts>,
+        resampling: &Resampling,
+        click: impl Fn(usize, &Cell, f64) -> f64,
+    ) -> Result<Self> {
+        if cells.is_empty() {
             return Err(Error::parameter("the held-out log is empty, so there is nothing to predict"));
         }
         let known = training.unwrap_or(held_out);
         let rates = Rates::of(known);
-        let of_documents = document_rates(known, rates.overall)?.of_counts(held_out);
-        let mut tally = Tally::new(held_out);
-        let examination = Examination::new(propensities, held_out)?;
-        let gammas = relevance.of_counts(held_out);
-        let pairs = held_out.cells.chunk_by(|a, b| (a.query, a.doc) == (b.query, b.doc));
-        for ((cells, gamma), rate) in pairs.zip(gammas).zip(of_documents) {
+        let pairs = || by_document(cells).map(|of_doc| (of_doc[0].query, of_doc[0].doc));
+        let values = |of: &PredictedRelevance| of.of_docs(&held_out.queries, &held_out.docs, pairs());
+        let (gammas, of_documents) = (values(relevance), values(&document_rates(known, rates.overall)?));
+        let (mut tally, mut number) = (Tally::new(held_out), 0);
+        for ((cells, gamma), rate) in by_document(cells).zip(gammas).zip(of_documents) {
             tally.begin(cells, gamma.is_none());
             for cell in cells {
                 let gamma = gamma.unwrap_or_else(|| relevance.at_position(cell.position));
-                let probability = examination.of(cell.user, cell.position) * gamma;
+                let probability = click(number, cell, gamma);
                 tally.add(cell, [probability, rates.at(cell.position), rate.unwrap_or(rates.overall), rates.overall]);
+                number += 1;
             }
         }
         Ok(tally.finish(resampling))
     }
+}
+
+/// What was seen of a document after one click above it.
+fn seen(cell: &ModelCell) -> Cell {
+    let &ModelCell { query, doc, position, user, shown, clicks, .. } = cell;
+    Cell { query, doc, position, user, impressions: shown, clicks }
 }
 
 /// Clicks per impression, by position and over all.
@@ -292,6 +332,7 @@ mod tests {
             patterns: None,
             transitions: None,
             pages: None,
+            origin: Default::default(),
         };
         let theta = Propensities { population: vec![1.0, 0.5], ..Propensities::default() };
         let known = PredictedRelevance::new(Ids::numbered(1), Ids::numbered(1), vec![(0, 0, 0.5)]).unwrap();
@@ -322,6 +363,7 @@ mod tests {
             patterns: None,
             transitions: None,
             pages: None,
+            origin: Default::default(),
         };
         let theta = Propensities { population: vec![1.0, 0.5, 0.5], ..Propensities::default() };
         let relevance = Relevance { by_position: vec![0.5, 0.4], ..Relevance::default() };
@@ -330,6 +372,29 @@ mod tests {
         // Position 3 is past the last one with a prior and gets the mean, 0, as near as it may come.
         let expected = 2.0 * 0.5f64.ln() + 2.0 * (1.0 - 0.5 * 0.4f64).ln() + 2.0 * (1.0 - 1e-6f64).ln();
         assert!((found.model.log_likelihood.value - expected / 6.0).abs() < 1e-12, "{found:?}");
+    }
+
+    #[test]
+    fn a_position_based_click_model_predicts_as_examination_does() {
+        let data = Generator::preset(Preset::Tiny).generate().unwrap().train;
+        let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 5).unwrap()];
+        let simulator = Simulation::new().sessions(3000).prepare(&data, &lists).unwrap();
+        let options = crate::counts::CountOptions::new().transitions(true);
+        let (counts, theta) =
+            (crate::counts::count_log(&simulator.log(), &options).unwrap().0, simulator.propensities());
+        let relevance = Estimation::new(Estimator::UserAware).estimate(&counts, &theta).unwrap();
+        let predicted = PredictedRelevance::from(&relevance);
+        let resampling = Resampling::new().resamples(20);
+        let plain = ClickPrediction::of(&counts, &theta, &predicted, None, &resampling).unwrap();
+        let model = predicted.position_based(&theta);
+        let found = ClickPrediction::of_model(&counts, &model, &predicted, None, &resampling).unwrap();
+        assert_eq!((plain.impressions, plain.unknown_docs), (found.impressions, found.unknown_docs));
+        let values = |found: &ClickPrediction| {
+            let all = [found.model, found.by_position, found.by_document, found.overall];
+            all.map(|likelihood| likelihood.log_likelihood.value)
+        };
+        let close = values(&plain).into_iter().zip(values(&found)).all(|(a, b)| (a - b).abs() < 1e-9);
+        assert!(close, "{:?} {:?}", values(&plain), values(&found));
     }
 
     #[test]
@@ -344,6 +409,7 @@ mod tests {
             patterns: None,
             transitions: None,
             pages: None,
+            origin: Default::default(),
         };
         let theta = Propensities { population: vec![1.0], ..Propensities::default() };
         let never = PredictedRelevance::new(Ids::numbered(1), Ids::numbered(1), vec![(0, 0, 0.0)]).unwrap();

@@ -21,6 +21,7 @@ mod significance;
 
 pub use crate::math::{Score, rank};
 pub use bootstrap::{Bounds, PairedDifference, Resampling};
+pub(crate) use bootstrap::{Ratio, resampled};
 pub use by_clicks::{ByClicks, ClickJudge, JudgedRankers};
 pub use clicks::{ClickLikelihood, ClickPrediction, PredictedPosition};
 pub use counterfactual::{ClickEvaluation, ClickMeasure, Counterfactual, JudgedLog};

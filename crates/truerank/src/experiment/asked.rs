@@ -99,7 +99,7 @@ fn some<T: Clone>(values: &[T]) -> Option<Vec<T>> {
 
 fn parse_questions(texts: &[String]) -> Result<Vec<Question>> {
     if texts.iter().any(|text| text == "all") {
-        return Ok(Question::ALL.to_vec());
+        return Ok(Question::USUAL.to_vec());
     }
     let mut questions = Vec::new();
     for text in texts {

@@ -19,6 +19,7 @@ impl Settings {
         let queries = data.train.query_count();
         let sessions = *self.sessions.get_or_insert(Settings::sessions_for(queries));
         self.rq2.fill(queries as u64, sessions);
+        self.robustness.fill(queries as u64);
         self.questions.sort();
         self.made_with = Some(made_with(data, self.real_log_fingerprint()?));
         Ok(self)

@@ -1,7 +1,6 @@
 //! From a world to its examination probabilities, by any of the sources.
 
 use super::{Source, World};
-use crate::Result;
 use crate::network::Architecture;
 use crate::progress::Progress;
 use crate::propensity::{
@@ -9,6 +8,7 @@ use crate::propensity::{
     SwapExperiment, UserGroups, UserPbm,
 };
 use crate::ranker::{Dla, FeatureScaling};
+use crate::{Error, Result};
 
 /// The share of sessions with interventions in a log that has them: plenty, as in the paper.
 const INTERVENED: f64 = 0.5;
@@ -29,7 +29,10 @@ impl World<'_> {
     pub fn examination(&self, source: Source, seed: u64, progress: &dyn Progress) -> Result<Propensities> {
         let train = &self.data.train;
         match source {
-            Source::Known => Ok(self.require_truth("known examination")?.propensities.clone()),
+            Source::Known => {
+                let truth = self.require_truth("known examination")?.propensities.clone();
+                truth.ok_or_else(|| Error::parameter("known examination needs clicks of the position-based model"))
+            }
             Source::Em { mlp, per_user } => {
                 let users = self.em_users(per_user);
                 // As the paper has it, but for users with few sessions, who need others.

@@ -10,6 +10,7 @@ pub fn outcome(values: &[f64], errors: &[f64]) -> Outcome {
     let measures = Measure::paper().into_iter().map(|measure| MeasureValues { measure, values: values.to_vec() });
     let mse = errors.iter().sum::<f64>() / errors.len().max(1) as f64;
     let accuracy = (!errors.is_empty()).then(|| Accuracy {
+        bias: None,
         mse,
         by_query: errors.to_vec(),
         confusion: vec![vec![1, 2], vec![3, 4]],

@@ -1,6 +1,6 @@
 //! The same run over several seeds: means, intervals, and tests against another.
 
-use super::{JudgedOn, Method, Outcome, Results, Run, Source, WorldId};
+use super::{Clicked, JudgedOn, Method, Outcome, Results, Run, Settings, Source, WorldId};
 use crate::evaluate::{DifferenceTest, FEWEST_RUNS, Interval, Measure, mean, mean_interval};
 use crate::ranker::{ModelForm, Unmatched};
 
@@ -30,8 +30,38 @@ pub enum LogKind {
         /// How many sessions they have.
         sessions: u64,
     },
+    /// A simulated one whose users follow click models.
+    Browsed {
+        /// How they browse.
+        clicked: Clicked,
+        /// Millionths of the labelled queries that the production ranker learned from.
+        labelled: u32,
+        /// How many sessions they have.
+        sessions: u64,
+    },
     /// The log of real users, or what stands for it.
     Logged,
+}
+
+impl LogKind {
+    /// The log of a seed.
+    pub(super) fn world(self, settings: &Settings, seed: u64) -> WorldId {
+        match self {
+            LogKind::Simulated { clusters, sessions } => WorldId::Simulated { clusters, sessions, seed },
+            LogKind::Browsed { clicked, labelled, sessions } => {
+                WorldId::Browsed { clicked, clusters: settings.clusters, sessions, labelled, seed }
+            }
+            LogKind::Logged => WorldId::Logged,
+        }
+    }
+
+    /// The same with users who browse otherwise.
+    pub(super) fn clicked_by(self, clicked: Clicked) -> LogKind {
+        match self {
+            LogKind::Browsed { labelled, sessions, .. } => LogKind::Browsed { clicked, labelled, sessions },
+            other => other,
+        }
+    }
 }
 
 /// The outcomes of one condition, one for each seed; a single one where seeds change nothing.
@@ -67,14 +97,12 @@ impl Results {
     pub fn group(&self, condition: &Condition) -> Option<Group<'_>> {
         let Condition { log, method, source, model } = condition;
         let seeds = match log {
-            LogKind::Simulated { .. } => &self.settings.seeds,
+            LogKind::Simulated { .. } | LogKind::Browsed { .. } => &self.settings.seeds,
             LogKind::Logged => &self.settings.real.seeds,
         };
-        let run = |&seed: &u64| match *log {
-            LogKind::Simulated { clusters, sessions } => {
-                Run::new(WorldId::Simulated { clusters, sessions, seed }, *method, *source, model)
-            }
-            LogKind::Logged => Run::new(WorldId::Logged, *method, *source, model).seed(seed),
+        let run = |&seed: &u64| {
+            let run = Run::new(log.world(&self.settings, seed), *method, *source, model);
+            if *log == LogKind::Logged { run.seed(seed) } else { run }
         };
         let (one_log, seedless) = (*log == LogKind::Logged, run(&0) == run(&1));
         let different = if seedless { &seeds[..seeds.len().min(1)] } else { &seeds[..] };
@@ -171,6 +199,23 @@ impl Group<'_> {
         let by_query = differences(|accuracy| accuracy.by_query.clone())?.into_iter().take(logs).flatten();
         let scope = if self.one_log { Scope::Methods } else { Scope::TheseRuns };
         Some(Compared { test: DifferenceTest::of_values(&by_query.collect::<Vec<_>>())?, scope })
+    }
+
+    /// The mean error of estimated relevance, where it is estimated and the truth is known.
+    pub fn bias(&self) -> Option<f64> {
+        self.biases().map(|values| mean(&values))
+    }
+
+    /// Tests over logs whether the size of the mean error differs from that of `other`; nothing where too few logs tell.
+    pub(super) fn test_bias(&self, other: &Group<'_>) -> Option<Compared> {
+        let pairs = self.biases()?.into_iter().zip(other.biases()?);
+        let differences: Vec<f64> = pairs.map(|(a, b)| a.abs() - b.abs()).collect();
+        let scope = if differences.len() >= FEWEST_RUNS { Scope::Methods } else { Scope::TheseRuns };
+        Some(Compared { test: DifferenceTest::of_values(&differences)?, scope })
+    }
+
+    fn biases(&self) -> Option<Vec<f64>> {
+        self.accuracies(|accuracy| accuracy.bias)?.into_iter().collect()
     }
 
     /// How many documents of each true grade (rows) were estimated to have each grade (columns), in all seeds.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::Assumed;
 use crate::named::find_named;
 use crate::relevance::{Estimator, PairRatio, Smoothing};
 use crate::{Error, Result};
@@ -18,6 +19,8 @@ pub enum Method {
     Pairs(PairRatio),
     /// Trained on estimated relevance.
     Estimated(Estimator),
+    /// Trained on relevance by the exposures of a click model that was fitted to the clicks.
+    Modelled(Assumed),
 }
 
 impl Method {
@@ -56,7 +59,7 @@ impl Method {
 
     /// Whether it makes use of examination probabilities.
     pub fn uses_examination(self) -> bool {
-        self.learns_from_clicks() && self != Method::NAIVE
+        self.learns_from_clicks() && self != Method::NAIVE && !matches!(self, Method::Modelled(_))
     }
 
     /// Whether all it knows of examination is that of the population.
@@ -72,6 +75,7 @@ impl fmt::Display for Method {
             Method::Ideal => f.pad("ideal"),
             Method::Pairs(ratio) => ratio.fmt(f),
             Method::Estimated(estimator) => estimator.fmt(f),
+            Method::Modelled(assumed) => assumed.fmt(f),
         }
     }
 }
@@ -80,6 +84,7 @@ impl FromStr for Method {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        find_named(&Method::ALL, text, "a method")
+        let modelled = Assumed::all().map(Method::Modelled).find(|method| method.to_string() == text);
+        modelled.map_or_else(|| find_named(&Method::ALL, text, "a method"), Ok)
     }
 }

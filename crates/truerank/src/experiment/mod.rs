@@ -20,6 +20,7 @@
 
 mod as_shown;
 mod asked;
+mod assumed;
 mod checks;
 mod claim;
 mod demo;
@@ -47,11 +48,14 @@ mod world;
 use crate::evaluate::Measure;
 
 pub use asked::Asked;
+pub use assumed::{Assumed, Clicked, MIXED};
 pub use claim::{Claim, Part};
 pub use demo::Demo;
 pub use group::{Compared, Condition, Group, LogKind, SIGNIFICANCE, Scope};
 pub use method::Method;
-pub use questions::{CONVERGED, ClusterNumbers, EstimatedExamination, LearningCurves, NOT_BELOW, Question, RealLog};
+pub use questions::{
+    BrowsingGrid, CONVERGED, ClusterNumbers, EstimatedExamination, LearningCurves, NOT_BELOW, Question, RealLog,
+};
 pub use results::{Found, Results};
 pub use run::{Accuracy, JudgedOn, MeasureValues, Outcome, Run, WorldId};
 pub use settings::{DataSettings, MadeWith, Settings, SimulationSettings, TrainingSettings};

@@ -51,6 +51,11 @@ impl Settings {
         &self.models[0]
     }
 
+    /// The form of ranker of questions with very many runs: the first linear one, else the first.
+    pub(super) fn grid_model(&self) -> &ModelForm {
+        self.models.iter().find(|model| **model == ModelForm::LINEAR).unwrap_or(self.main_model())
+    }
+
     /// Those of the methods that have a run on logs of as many sessions as the main table's.
     pub(super) fn possible(&self, model: &ModelForm, methods: impl IntoIterator<Item = Method>) -> Vec<Method> {
         let sessions = self.sessions();

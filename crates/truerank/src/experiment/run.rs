@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Method, Source, text};
+use super::{Clicked, Method, Source, text};
 use crate::evaluate::{Evaluation, Measure};
 use crate::ranker::{ModelForm, TrainingRecord, Unmatched};
 use crate::{Error, Result};
@@ -22,6 +22,20 @@ pub enum WorldId {
         /// The seed of everything.
         seed: u64,
     },
+    /// A simulated one whose users follow click models, with some lists swapped.
+    Browsed {
+        /// How they browse.
+        #[serde(with = "text::one")]
+        clicked: Clicked,
+        /// How many kinds of users there are.
+        clusters: usize,
+        /// How many sessions they have.
+        sessions: u64,
+        /// Millionths of the labelled queries that the production ranker learned from.
+        labelled: u32,
+        /// The seed of everything.
+        seed: u64,
+    },
     /// The log of real users, or the simulated one that stands for it.
     Logged,
 }
@@ -31,6 +45,10 @@ impl fmt::Display for WorldId {
         match self {
             WorldId::Simulated { clusters, sessions, seed } => {
                 write!(f, "{clusters}-clusters-{sessions}-sessions-seed-{seed}")
+            }
+            WorldId::Browsed { clicked, clusters, sessions, labelled, seed } => {
+                let share = f64::from(*labelled) / 1e6;
+                write!(f, "{clicked}-{clusters}-clusters-{sessions}-sessions-{share}-labelled-seed-{seed}")
             }
             WorldId::Logged => f.write_str("log"),
         }
@@ -62,7 +80,7 @@ impl Run {
     /// known θ.
     pub fn new(world: WorldId, method: Method, source: Source, model: &ModelForm) -> Self {
         let seed = match world {
-            WorldId::Simulated { seed, .. } => seed,
+            WorldId::Simulated { seed, .. } | WorldId::Browsed { seed, .. } => seed,
             WorldId::Logged => 1,
         };
         let source = match method {
@@ -138,7 +156,10 @@ pub enum JudgedOn {
 pub struct Accuracy {
     /// The mean of (ŷ − P(r=1))² over shown documents.
     pub mse: f64,
-    /// Its mean over the documents of each training query that had sessions, in the order of the log's queries.
+    /// The mean of ŷ − P(r=1) over shown documents; nothing in files of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bias: Option<f64>,
+    /// The mean squared error over the documents of each training query that had sessions, in the order of the log's queries.
     pub by_query: Vec<f64>,
     /// How many documents of each true grade (rows) were estimated to have each grade (columns).
     pub confusion: Vec<Vec<u64>>,

@@ -71,6 +71,7 @@ impl Settings {
             production_share: self.simulation.production_share,
             max_grade: self.data.max_grade,
             patterns: Settings::draws_sessions(sessions),
+            transitions: false,
         }
     }
 
@@ -167,6 +168,14 @@ impl Runner<'_> {
                 let simulation = self.settings.simulation(clusters, sessions);
                 World::simulate(data, &simulation, &self.settings.world_options(sessions), seed, &self.steps)
             }
+            WorldId::Browsed { clicked, clusters, sessions, labelled, seed } => {
+                let simulation = self.settings.simulation(clusters, sessions).click_model(clicked.models());
+                let simulation = simulation.swap(self.settings.robustness.swap);
+                let production_share = f64::from(labelled) / 1e6;
+                let options =
+                    WorldOptions { production_share, transitions: true, ..self.settings.world_options(sessions) };
+                World::simulate(data, &simulation, &options, seed, &self.steps)
+            }
             WorldId::Logged if self.settings.real.is_simulated() => self.settings.simulate_real_log(data, &self.steps),
             WorldId::Logged => self.settings.read_real_log(data, &self.steps),
         }
@@ -242,7 +251,11 @@ const MLP_SPEED: f64 = 1e10;
 fn cost(run: &Run, settings: &Settings, data: &Splits) -> u64 {
     match (run.method, &run.model, run.world) {
         (Method::Production, ..) => 1,
-        (_, ModelForm::Network(mlp @ Architecture::Mlp { .. }), WorldId::Simulated { .. }) => {
+        (
+            _,
+            ModelForm::Network(mlp @ Architecture::Mlp { .. }),
+            WorldId::Simulated { .. } | WorldId::Browsed { .. },
+        ) => {
             let sizes = (data.train.query_count(), data.train.feature_count(), data.validation.len());
             mlp_cost(mlp, settings, sizes)
         }

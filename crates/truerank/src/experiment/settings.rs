@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ClusterNumbers, EstimatedExamination, LearningCurves, Question, RealLog, text};
+use super::{BrowsingGrid, ClusterNumbers, EstimatedExamination, LearningCurves, Question, RealLog, text};
 use crate::data::{Generator, Preset, ReadOptions, Splits, read_splits};
 use crate::files::{Limit, read_text};
 use crate::ranker::{FeatureScaling, ModelForm, Production};
@@ -15,7 +15,7 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Settings {
-    /// Which questions are asked. Default: all.
+    /// Which questions are asked. Default: all but `robustness`.
     #[serde(with = "text::many")]
     pub questions: Vec<Question>,
     /// One world per seed: production ranker, users, clicks and initial weights. Default: 1, 2, 3.
@@ -43,6 +43,8 @@ pub struct Settings {
     pub rq4: EstimatedExamination,
     /// A log of real users.
     pub real: RealLog,
+    /// Click models that people do not follow.
+    pub robustness: BrowsingGrid,
     /// What the results were made with; written with them, not to be set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made_with: Option<MadeWith>,
@@ -126,7 +128,7 @@ pub struct TrainingSettings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            questions: Question::ALL.to_vec(),
+            questions: Question::USUAL.to_vec(),
             seeds: vec![1, 2, 3],
             sessions: None,
             clusters: 10,
@@ -138,6 +140,7 @@ impl Default for Settings {
             rq3: ClusterNumbers::default(),
             rq4: EstimatedExamination::default(),
             real: RealLog::default(),
+            robustness: BrowsingGrid::default(),
             made_with: None,
         }
     }
@@ -276,6 +279,10 @@ mod tests {
         assert!(refused(&|s| s.simulation.click_noise = 1.0).contains("click-noise"));
         assert!(refused(&|s| s.real.queries = 0).contains("real.queries"));
         assert!(refused(&|s| s.rq4.main = Source::Known).contains("rq4.main"));
+        let sdbn = crate::click_model::ClickModelKind::Sdbn;
+        assert!(refused(&|s| s.robustness.assumed = vec![sdbn]).contains("in sdbn all browse alike"));
+        assert!(refused(&|s| s.robustness.production_shares = vec![0.0]).contains("from 0.000001 to 1, but one is 0"));
+        assert!(refused(&|s| s.robustness.swap = 2.0).contains("robustness.swap should be from 0 to 1, but is 2"));
     }
 
     #[test]

@@ -3,13 +3,17 @@
 use super::as_shown::{self, AsShown};
 use super::run::{Accuracy, JudgedOn};
 use super::world::{Truth, World};
-use super::{Method, NDCG5, Outcome};
+use super::{Assumed, Method, NDCG5, Outcome};
+use crate::click_model::ClickModelOptions;
 use crate::evaluate::{Evaluator, Measure};
 use crate::progress::Progress;
 use crate::propensity::Propensities;
 use crate::ranker::{self, Ranker, Targets, TrainingLists, TrainingPairs, Unmatched};
-use crate::relevance::{Relevance, estimate, pair_weights};
+use crate::relevance::{Estimation, Estimator, Exposures, Relevance, estimate, pair_weights};
 use crate::{Error, Result};
+
+/// Where an assumed model has converged: its fit is far less certain than this.
+const TOLERANCE: f64 = 1e-6;
 
 pub(super) struct Training<'a> {
     pub world: &'a World<'a>,
@@ -42,8 +46,14 @@ impl Training<'_> {
                 let anything = self.no_correction();
                 let propensities = if method.uses_examination() { propensities()? } else { &anything };
                 let relevance = estimate(&self.world.counts, propensities, estimator)?;
-                accuracy = self.world.truth.as_ref().map(|truth| self.accuracy(&relevance, truth)).transpose()?;
-                beta = relevance.beta;
+                (accuracy, beta) = (self.accuracy_if_known(&relevance)?, relevance.beta);
+                let (lists, unmatched) = TrainingLists::from_relevance(train, &relevance)?;
+                left_out = unmatched;
+                self.train((&lists).into())?
+            }
+            Method::Modelled(assumed) => {
+                let relevance = self.relevance_under(assumed)?;
+                accuracy = self.accuracy_if_known(&relevance)?;
                 let (lists, unmatched) = TrainingLists::from_relevance(train, &relevance)?;
                 left_out = unmatched;
                 self.train((&lists).into())?
@@ -53,6 +63,14 @@ impl Training<'_> {
         let evaluation = self.evaluator(Measure::paper()).evaluate(test, &ranker.score(test)?)?;
         let outcome = Outcome::of(evaluation, JudgedOn::Test);
         Ok(Outcome { accuracy, beta, left_out, record: ranker.record, ..outcome })
+    }
+
+    /// Clicks over exposure by a click model that is fitted to them.
+    fn relevance_under(&self, assumed: Assumed) -> Result<Relevance> {
+        let options = ClickModelOptions::new().model(vec![assumed.kind]).per_user(assumed.per_user);
+        let model = options.tolerance(TOLERANCE).fit_counts(&self.world.counts, None, self.progress)?;
+        let exposures = Exposures::modelled(&self.world.counts, &model)?;
+        Estimation::new(Estimator::UserAware).weigh(&exposures)?.relevance()
     }
 
     /// The lists of a log as they were shown: all that is known of who ranked them.
@@ -86,24 +104,30 @@ impl Training<'_> {
         Evaluator::new(measures).max_grade(self.world.max_grade)
     }
 
+    fn accuracy_if_known(&self, relevance: &Relevance) -> Result<Option<Accuracy>> {
+        self.world.truth.as_ref().map(|truth| self.accuracy(relevance, truth)).transpose()
+    }
+
     /// How close the weights are to P(r=1), document by document.
     fn accuracy(&self, relevance: &Relevance, truth: &Truth) -> Result<Accuracy> {
         let train = &self.world.data.train;
         let grades = train.require_grades("the comparison of estimated with true relevance")?;
         let grade_count = usize::from(self.world.max_grade) + 1;
         let mut confusion = vec![vec![0; grade_count]; grade_count];
-        let (mut sums, mut last) = (Vec::<(f64, f64)>::new(), None);
+        let (mut sums, mut last, mut errors) = (Vec::<(f64, f64)>::new(), None, 0.0);
         for (weight, row) in relevance.weights.iter().zip(relevance.rows_in(train)) {
             let row = row.ok_or_else(|| Error::parameter("a shown document is not in the data"))? as usize;
             if last.replace(weight.query) != Some(weight.query) {
                 sums.push((0.0, 0.0));
             }
             let sum = sums.last_mut().expect("just pushed");
-            *sum = (sum.0 + (weight.weight - truth.relevance[row]).powi(2), sum.1 + 1.0);
+            let error = weight.weight - truth.relevance[row];
+            errors += error;
+            *sum = (sum.0 + error.powi(2), sum.1 + 1.0);
             confusion[usize::from(grades[row])][usize::from(truth.simulation.nearest_grade(weight.weight))] += 1;
         }
         let total = sums.iter().fold((0.0, 0.0), |total, sum| (total.0 + sum.0, total.1 + sum.1));
         let by_query = sums.into_iter().map(|(sum, documents)| sum / documents).collect();
-        Ok(Accuracy { mse: total.0 / total.1, by_query, confusion })
+        Ok(Accuracy { mse: total.0 / total.1, bias: Some(errors / total.1), by_query, confusion })
     }
 }

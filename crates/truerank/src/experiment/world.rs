@@ -20,13 +20,21 @@ pub struct WorldOptions {
     pub max_grade: u8,
     /// Whether clicks that came together are kept, which `prs` needs and which takes sessions one by one.
     pub patterns: bool,
+    /// Whether click transitions are counted, which click models need; they are drawn without sessions, so there are no patterns.
+    pub transitions: bool,
 }
 
 impl Default for WorldOptions {
     /// The paper's.
     fn default() -> Self {
         let Production { length, production_share } = Production::default();
-        WorldOptions { length, production_share, max_grade: Simulation::default().max_grade, patterns: true }
+        WorldOptions {
+            length,
+            production_share,
+            max_grade: Simulation::default().max_grade,
+            patterns: true,
+            transitions: false,
+        }
     }
 }
 
@@ -47,7 +55,8 @@ pub(super) struct Truth {
     pub seed: u64,
     /// P(r=1) of each row of the training data.
     pub relevance: Vec<f64>,
-    pub propensities: Propensities,
+    /// θ of every user, where examination depends on the position alone.
+    pub propensities: Option<Propensities>,
 }
 
 impl<'a> World<'a> {
@@ -64,12 +73,14 @@ impl<'a> World<'a> {
         let simulation = simulation.clone().max_grade(options.max_grade).seed(seed);
         let simulator = simulation.clone().prepare(&data.train, std::slice::from_ref(&lists))?;
         progress.begin("simulating", 1);
-        let counts = match options.patterns {
-            true => count(&simulator, true)?,
-            false => simulator.counts()?,
+        let counts = match (options.transitions, options.patterns) {
+            (true, _) => simulator.counts_with_transitions()?,
+            (false, true) => count(&simulator, true)?,
+            (false, false) => simulator.counts()?,
         };
         let relevance = simulator.relevance().to_vec();
-        let truth = Truth { propensities: simulator.propensities(), simulation, seed, relevance };
+        let propensities = simulation.is_position_based().then(|| simulator.propensities());
+        let truth = Truth { propensities, simulation, seed, relevance };
         let (max_grade, production, truth) = (options.max_grade, Some((production, lists)), Some(truth));
         Ok(World { data, counts, max_grade, production, truth })
     }
@@ -86,7 +97,7 @@ impl<'a> World<'a> {
 
     /// The simulation's θ, where the log is simulated.
     pub fn propensities(&self) -> Option<&Propensities> {
-        self.truth.as_ref().map(|truth| &truth.propensities)
+        self.truth.as_ref()?.propensities.as_ref()
     }
 
     /// Trains by a method and evaluates on the test queries. `propensities` are for methods that use them.

@@ -40,7 +40,7 @@ pub use beside::Beside;
 pub use compress::zstd_encoder;
 pub use fingerprint::Fingerprint;
 pub use groups::GroupWriter;
-pub use json::lines_of_json;
+pub use json::{lines_of_json, read_json};
 pub use leftovers::is_temporary;
 pub(crate) use leftovers::remove_leftovers;
 pub(crate) use open::Counted;

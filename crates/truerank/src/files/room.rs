@@ -55,6 +55,11 @@ impl Room {
         self
     }
 
+    /// The same folder, and other memory.
+    pub fn with_memory(&self, memory: Memory) -> Self {
+        Room { memory, folder: self.folder.clone() }
+    }
+
     /// The memory.
     pub fn memory(&self) -> Memory {
         self.memory

@@ -1,11 +1,11 @@
 //! The steps of writing, at each of which a test can end the process as a kill would.
 
-/// The environment variable with the number of the step at which the process ends, in builds with debug assertions.
-#[cfg(debug_assertions)]
+/// The environment variable with the number of the step at which the process ends, in builds for development.
+#[cfg(development)]
 const END_AT: &str = "TRUERANK_END_AT_STEP";
 
 /// A moment between two changes of the disk.
-#[cfg(debug_assertions)]
+#[cfg(development)]
 pub(super) fn step() {
     use std::sync::atomic::{AtomicU64, Ordering};
     static STEPS: AtomicU64 = AtomicU64::new(0);
@@ -16,5 +16,5 @@ pub(super) fn step() {
     }
 }
 
-#[cfg(not(debug_assertions))]
+#[cfg(not(development))]
 pub(super) fn step() {}

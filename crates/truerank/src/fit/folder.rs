@@ -17,6 +17,7 @@ const TRAIN: &str = "counts";
 const HELD_OUT: &str = "held-out";
 const DOCUMENTS: &str = "documents.parquet";
 const PROPENSITIES: &str = "propensities.json";
+const CLICK_MODEL: &str = "click-model.json";
 const RELEVANCE: &str = "relevance.parquet";
 const RANKER: &str = "ranker.safetensors";
 const OUTCOME: &str = "fit.json";
@@ -24,7 +25,7 @@ const OUTCOME: &str = "fit.json";
 const BAD_ROWS: &str = "bad-rows.txt";
 
 fn is_fit_file(name: &str) -> bool {
-    let ours = [TRAIN, HELD_OUT, DOCUMENTS, PROPENSITIES, RELEVANCE, RANKER, OUTCOME, BAD_ROWS];
+    let ours = [TRAIN, HELD_OUT, DOCUMENTS, PROPENSITIES, CLICK_MODEL, RELEVANCE, RANKER, OUTCOME, BAD_ROWS];
     ours.contains(&name) || is_report_file(name)
 }
 
@@ -66,6 +67,9 @@ impl FitFolder {
             write_dataset(&data.documents, &place(DOCUMENTS))?;
         }
         outcome.propensities.write(&place(PROPENSITIES))?;
+        if let Some(model) = &outcome.click_model.model {
+            model.write(&place(CLICK_MODEL))?;
+        }
         outcome.relevance.write(&place(RELEVANCE))?;
         if let Some(training) = &outcome.training {
             training.ranker.save(&place(RANKER))?;

@@ -2,6 +2,7 @@
 
 use super::{ChosenRanker, Fit, FitData, FitLog, Graded, GradedPages, GradedResult, Judged, SplitBy};
 use crate::Result;
+use crate::click_model::ClickModel;
 use crate::data::Dataset;
 use crate::evaluate::{ClickMeasure, ClickPrediction, Counterfactual, Evaluator, Measure, Resampling};
 use crate::progress::Silent;
@@ -18,10 +19,15 @@ fn is_graded(data: &Dataset) -> bool {
 
 impl Fit {
     /// What held-out clicks, and grades where there are any, say of the ranker; and how well clicks are predicted.
+    ///
+    /// Clicks that judge are weighed by examination of positions whatever click model relevance is from: fits can be compared so, and
+    /// models that need relevance to say who looks where know nothing of held-out queries.
     pub(super) fn judge(
         &self,
         log: &FitLog,
         train: &KnownLog<'_>,
+        weighed: &KnownLog<'_>,
+        model: Option<&ClickModel>,
         relevance: &Relevance,
         ranker: Option<(&FitData, &ChosenRanker)>,
     ) -> Result<(Option<Judged>, ClickPrediction)> {
@@ -37,16 +43,14 @@ impl Fit {
         // Relevance is that of the training part where it has the same queries (a split by time or by pages), and otherwise the
         // ranker's scores, calibrated to the training part's clicks.
         let predicted = match (log.split, &scores) {
-            (SplitBy::Queries, Some(scores)) => calibrate(scores, train, &held_out.log, &Silent)?,
+            (SplitBy::Queries, Some(scores)) => calibrate(scores, weighed, &held_out.log, &Silent)?,
             _ => PredictedRelevance::from(relevance),
         };
-        let clicks = ClickPrediction::of(
-            &log.held_out,
-            theta,
-            &predicted,
-            Some(&log.train),
-            &Resampling::new().seed(self.seed),
-        )?;
+        let (held_out, known, resampling) = (&log.held_out, Some(&log.train), Resampling::new().seed(self.seed));
+        let clicks = match model.filter(|_| held_out.transitions.is_some()) {
+            Some(model) => ClickPrediction::of_model(held_out, model, &predicted, known, &resampling)?,
+            None => ClickPrediction::of(held_out, theta, &predicted, known, &resampling)?,
+        };
         Ok((judged, clicks))
     }
 

@@ -5,6 +5,8 @@
 //! and by human grades where there are any.
 
 mod choice;
+mod click_model;
+mod click_model_choice;
 mod folder;
 mod input;
 mod judge;
@@ -16,6 +18,8 @@ mod ranker;
 mod tests;
 
 pub use crate::counts::SplitBy;
+pub use click_model::{ChosenClickModel, MovedDocuments};
+pub use click_model_choice::ClickModelChoice;
 pub use folder::FitFolder;
 pub use input::{FitData, FitLog};
 pub use model::ModelChoice;
@@ -65,6 +69,9 @@ options! {
         /// What gives relevance while examination is estimated: linear, mlp, mlp:SIZE,… or table.
         relevance: Option<RelevanceForm> = None, usual("linear with features, else table"), value("FORM"),
             heading("Examination");
+        /// What corrects clicks: none (examination by position), a click model, or auto (the model that surely predicts clicks best, where its
+        /// relevance predicts clicks on moved documents as well; else none).
+        click_model: ClickModelChoice = ClickModelChoice::None, value("MODEL"), heading("Examination");
         /// The kind of ranker: linear-raw, linear, mlp, mlp:SIZE,SIZE,… or trees; auto chooses between linear-raw, linear, mlp:32 and trees
         /// on held-out training queries.
         model: ModelChoice = ModelChoice::Auto, value("KIND"), heading("Ranker");
@@ -105,6 +112,12 @@ impl Fit {
             let finding = "is for the estimation of examination, but `propensities` are given";
             return Err(Error::option("relevance", finding));
         }
+        if let (Some(_), ClickModelChoice::Only(model)) = (&self.propensities, self.click_model) {
+            return Err(Error::option(
+                "click_model",
+                format!("is {model}, but `propensities` are given: leave out one"),
+            ));
+        }
         if let Some(model) = self.model.asked().filter(|model| !model.kind().learns_from_weights) {
             return Err(Error::option("model", format!("is {model}, which does not learn from clicks")));
         }
@@ -118,23 +131,32 @@ impl Fit {
         self.check(data.is_some())?;
         log.check()?;
         let train = self.known(log, data.map(|data| &data.documents));
-        let diagnosis = self.doctor.examine_known(&train, log.pages.as_ref(), progress)?;
+        let documents = data.map(|data| &data.documents);
+        let doctor = self.doctor.clone().click_models(self.compares_click_models());
+        let diagnosis = doctor.examine_known(&train, log.pages.as_ref(), progress)?;
         require_fit(&diagnosis)?;
+        let click_model = self.choose_click_model(log, documents, &diagnosis, progress)?;
+        let modelled = |model| KnownLog::modelled(&log.train, documents, model);
+        let modelled = click_model.model.as_ref().map(modelled).transpose()?;
+        let weighed = modelled.as_ref().unwrap_or(&train);
         let predictor = RelevancePredictor::new().seed(self.seed);
-        let estimation = self.weights.estimation(&train, &predictor, progress)?;
+        let estimation = self.weights.estimation(weighed, &predictor, progress)?;
         let (relevance, weights) = {
-            let weighing = estimation.weigh(train.exposures(progress)?)?;
+            let weighing = estimation.weigh(weighed.exposures(progress)?)?;
             (weighing.relevance()?, weighing.diagnostics()?)
         };
-        let training = data.map(|data| self.train(&train, &relevance, data, progress)).transpose()?;
+        let training = data.map(|data| self.train(weighed, &relevance, data, progress)).transpose()?;
         progress.begin("judging", 1);
-        let (judged, clicks) = self.judge(log, &train, &relevance, data.zip(training.as_ref()))?;
+        let model = click_model.model.as_ref();
+        let (judged, clicks) = self.judge(log, &train, weighed, model, &relevance, data.zip(training.as_ref()))?;
+        drop(modelled);
         let propensities = train.into_propensities().unwrap_or_default();
         Ok(FitOutcome {
             split: log.split,
             sizes: PartSizes::of(log),
             shared_queries: leakage(&log.train, &log.held_out).queries.len(),
             diagnosis,
+            click_model,
             propensities,
             relevance,
             weights,
@@ -143,6 +165,11 @@ impl Fit {
             clicks,
             page: OnceLock::new(),
         })
+    }
+
+    /// Whether the doctor is asked which click model suits the log.
+    fn compares_click_models(&self) -> bool {
+        self.click_model == ClickModelChoice::Auto && self.propensities.is_none() && self.doctor.click_models
     }
 
     /// The part to learn from, with examination that is known or to be estimated.

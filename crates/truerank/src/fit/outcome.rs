@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-use super::{FitLog, SplitBy};
+use super::{ChosenClickModel, FitLog, SplitBy};
 use crate::counts::Counts;
 use crate::doctor::Diagnosis;
 use crate::evaluate::{
@@ -27,6 +27,8 @@ pub struct FitOutcome {
     pub shared_queries: usize,
     /// What was found out about the training part.
     pub diagnosis: Diagnosis,
+    /// What corrected clicks: a click model, or nothing but the examination of positions.
+    pub click_model: ChosenClickModel,
     /// Who looks where.
     pub propensities: Propensities,
     /// What is relevant.
@@ -165,6 +167,7 @@ impl FitOutcome {
                 "method": self.propensities.method, "population": self.propensities.population,
                 "notes": self.propensities.details.notes,
             },
+            "click_model": self.click_model.to_json(),
             "relevance": {
                 "estimator": self.relevance.estimator, "beta": self.relevance.beta,
                 "documents": self.relevance.weights.len(), "prior": self.relevance.correction.prior.to_string(),

@@ -54,7 +54,7 @@ impl FitOutcome {
             ("learned from".to_string(), part(self.sizes.train)),
             ("judged on".to_string(), part(self.sizes.held_out)),
             ("examination".to_string(), self.propensities.method.clone()),
-            ("relevance".to_string(), self.relevance.estimator.clone()),
+            ("relevance".to_string(), self.relevance_fact()),
         ];
         facts.extend(self.training.as_ref().map(|training| {
             (
@@ -66,6 +66,14 @@ impl FitOutcome {
             )
         }));
         facts
+    }
+
+    /// `user-aware-smoothed`, or `user-aware-smoothed under ubm`.
+    fn relevance_fact(&self) -> String {
+        match &self.click_model.model {
+            Some(_) => format!("{} under {}", self.relevance.estimator, self.click_model.used()),
+            None => self.relevance.estimator.clone(),
+        }
     }
 
     fn results(&self) -> Section {
@@ -239,13 +247,28 @@ impl FitOutcome {
         Section {
             id: "relevance".into(),
             title: "What are clicks worth?".into(),
-            answers: vec![Answer { verdict: None, text: facts.join(" ") }],
+            answers: vec![
+                Answer { verdict: None, text: facts.join(" ") },
+                Answer { verdict: None, text: self.click_model_sentence() },
+            ],
             blocks: vec![
                 Block::Table(weights_table("weights", &self.relevance.estimator, &self.weights)),
                 Block::Fold("The heaviest clicks".into(), vec![Block::Table(self.heaviest())]),
             ],
             ..Section::default()
         }
+    }
+
+    /// What corrected clicks, and why.
+    fn click_model_sentence(&self) -> String {
+        let chosen = &self.click_model;
+        let corrected = match &chosen.model {
+            Some(model) => {
+                format!("Clicks are corrected by the {} (`{}`).", model.models()[0].about().title, chosen.used())
+            }
+            None => "Clicks are corrected by the examination of positions.".to_string(),
+        };
+        format!("{corrected} {}", chosen.why)
     }
 
     fn heaviest(&self) -> Table {

@@ -1,7 +1,7 @@
 //! Reads logs of any form: pieces of files in parallel, and the first bad row or all of them in order.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::bad_rows::{BadRow, BadRowsWriter};
@@ -25,6 +25,8 @@ pub(crate) struct Reading {
     pub columns: Vec<ReadColumn>,
     /// Whether a file has no users.
     pub anonymous: bool,
+    /// Whether sessions have no ids of their own, only numbers in the order of the log.
+    pub numbered: bool,
     /// What else a user should know.
     pub notes: Vec<String>,
 }
@@ -106,6 +108,7 @@ pub(super) fn read_records(
         }),
         first_error: Mutex::new(None),
         rows_of: parts.iter().map(|_| AtomicU64::new(0)).collect(),
+        numbered: AtomicBool::new(false),
         skips: options.skips(),
         progress,
         take,
@@ -136,6 +139,7 @@ struct Reader<'a, T> {
     /// The error with the least number of its task.
     first_error: Mutex<Option<(u64, usize, Error)>>,
     rows_of: Vec<AtomicU64>,
+    numbered: AtomicBool,
     skips: bool,
     progress: &'a dyn Progress,
     take: T,
@@ -178,6 +182,7 @@ impl<T: Fn(Piece) -> Result<()> + Sync> Reader<'_, T> {
                 self.rows_of[file].fetch_add(count, Ordering::Relaxed);
                 if !has_sessions {
                     // Each record is a page: its number in its task, and that of the task.
+                    self.numbered.store(true, Ordering::Relaxed);
                     rows.sessions.iter_mut().for_each(|session| *session += number << 32);
                 }
                 taken = (self.take)(Piece { number, part: file, rows });
@@ -206,7 +211,8 @@ impl<T: Fn(Piece) -> Result<()> + Sync> Reader<'_, T> {
         let rows_of: Vec<u64> = self.rows_of.into_iter().map(AtomicU64::into_inner).collect();
         let mut notes = heads.notes;
         notes.extend(check_rows(&parts, &rows_of, &bad)?);
-        Ok(Reading { parts, bad, columns: heads.columns, anonymous: heads.anonymous, notes })
+        let numbered = self.numbered.into_inner();
+        Ok(Reading { parts, bad, columns: heads.columns, anonymous: heads.anonymous, numbered, notes })
     }
 }
 

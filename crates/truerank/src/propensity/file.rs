@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Details, Evidence, Fit, LevelAndShape, Propensities, UserClusters};
 use crate::files::table::FileType;
-use crate::files::{Beside, Limit, lines_of_json, read_sealed_text, seal_json, write_file};
+use crate::files::{Beside, Limit, lines_of_json, read_json, seal_json, write_file};
 use crate::ids::Ids;
 use crate::{Error, Result};
 
@@ -128,11 +128,7 @@ impl Propensities {
 
     /// Reads what [`write`](Propensities::write) wrote, or a hand-written file of the same form.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = read_sealed_text(path, Limit::Data)?;
-        let value: serde_json::Value =
-            serde_json::from_str(&text).map_err(|e| Error::input(path, format!("is not complete JSON: {e}")))?;
-        FILE_TYPE.check(path, value["type"].as_str(), value["version"].as_u64())?;
-        let document: Document = serde_json::from_value(value).map_err(|e| Error::input(path, e.to_string()))?;
+        let document: Document = read_json(path, Limit::Data, &FILE_TYPE)?;
         document.check(path)?;
         document.beside.as_ref().map_or(Ok(()), |beside| beside.check(path))?;
         let propensities = document.into_propensities();

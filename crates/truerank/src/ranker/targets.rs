@@ -18,8 +18,6 @@ pub struct TrainingLists {
     pub rows: Vec<u32>,
     /// The relevance weight of each row: finite and at least 0.
     pub weights: Vec<f32>,
-    /// How much each row counts for losses that go row by row or pair by pair (those of trees); empty where all count alike.
-    pub reliability: Vec<f32>,
 }
 
 impl TrainingLists {
@@ -157,9 +155,6 @@ impl<'a> Targets<'a> {
                 lists.rows.len()
             )));
         }
-        if let Targets::Lists(TrainingLists { reliability, rows, .. }) = self {
-            check_reliability(reliability, rows.len())?;
-        }
         if let Targets::Pairs(pairs) = self {
             check_pairs(pairs)?;
         }
@@ -259,16 +254,6 @@ impl<'a> Targets<'a> {
 fn range(ends: &[usize], list: usize) -> Range<usize> {
     let start = if list == 0 { 0 } else { ends[list - 1] };
     start..ends[list]
-}
-
-fn check_reliability(reliability: &[f32], rows: usize) -> Result<()> {
-    let is_whole = reliability.is_empty() || reliability.len() == rows;
-    match is_whole && reliability.iter().all(|&of_row| of_row.is_finite() && of_row >= 0.0) {
-        true => Ok(()),
-        false => Err(Error::parameter(format!(
-            "the reliability of training rows should be finite and at least 0 for none or all of {rows} rows, but is not"
-        ))),
-    }
 }
 
 fn check_ends(what: &str, ends: &[usize], count: usize) -> Result<()> {

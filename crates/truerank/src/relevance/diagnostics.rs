@@ -254,6 +254,7 @@ mod tests {
             patterns: None,
             transitions: None,
             pages: None,
+            origin: Default::default(),
         };
         (counts, Propensities { population: vec![1.0, 0.25], ..Propensities::default() })
     }

@@ -46,6 +46,7 @@ pub fn estimate(counts: &dyn CountsView, propensities: &Propensities, estimator:
 ///     patterns: None,
 ///     transitions: None,
 ///     pages: None,
+///     origin: Default::default(),
 /// };
 /// let propensities = Propensities { population: vec![0.5], ..Propensities::default() };
 /// let estimation = Estimation::new(Estimator::UserAware).prior(Prior::Mean).shrink(Shrink::Fixed(2.0));
@@ -178,6 +179,7 @@ mod tests {
             patterns: None,
             transitions: None,
             pages: None,
+            origin: Default::default(),
         };
         let propensities = Propensities {
             method: "oracle".into(),

@@ -18,6 +18,7 @@
 //! Tests: `theorems.rs` checks the paper's two theorems by simulation and the cells against the loop over sessions;
 //! `gains.rs` and `lists.rs` check priors and varying lists against simulated truth.
 
+mod as_model;
 mod choice;
 #[cfg(test)]
 mod click_models;

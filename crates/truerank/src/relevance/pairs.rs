@@ -299,6 +299,7 @@ mod tests {
             patterns: Some(patterns),
             transitions: None,
             pages: None,
+            origin: Default::default(),
         }
     }
 

@@ -121,10 +121,10 @@ option_value!(PriorKind: Kind::Choice(PriorKind::NAMES.to_vec()), Shrink: Kind::
 /// P(r=1) of documents, as somebody predicts it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PredictedRelevance {
-    queries: Ids,
-    docs: Ids,
+    pub(super) queries: Ids,
+    pub(super) docs: Ids,
     /// Query, document and their value, sorted.
-    values: Vec<(u32, u32, f64)>,
+    pub(super) values: Vec<(u32, u32, f64)>,
     mean: f64,
     /// What documents without a value have at position 1, 2, …; the mean past its end.
     by_position: Vec<f64>,
@@ -180,7 +180,7 @@ impl PredictedRelevance {
     }
 
     /// The prediction of each (query, document), by their numbers in `queries` and `docs`.
-    pub(super) fn of_docs(
+    pub(crate) fn of_docs(
         &self,
         queries: &Ids,
         docs: &Ids,

@@ -194,6 +194,7 @@ fn count(sessions: &[Session]) -> Counts {
         patterns: None,
         transitions: None,
         pages: None,
+        origin: Default::default(),
     }
 }
 

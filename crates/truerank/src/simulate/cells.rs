@@ -4,25 +4,26 @@ use rand_distr::{Binomial, Distribution};
 use rayon::prelude::*;
 
 use super::Simulator;
-use super::sessions::examination;
-use crate::counts::{Cell, Counts, SessionCount};
+use crate::counts::{Cell, Counts, SessionCount, Transitions};
 use crate::ids::{Ids, Interner};
 use crate::random::{Random, stream};
 use crate::{Error, Result};
 
 /// Queries drawn from one stream; part of what a seed means.
-const QUERIES_PER_PIECE: usize = 64;
+pub(super) const QUERIES_PER_PIECE: usize = 64;
 
 impl Simulator<'_> {
     /// Counts with the distribution of those of [`log`](Simulator::log), drawn without a session.
     ///
     /// Sessions of a query and user are multinomial, and in the position-based model the clicks on one document are
-    /// independent of those on another. A billion sessions cost what a million do. Whole lists shuffled per session
-    /// have too many outcomes for this, and click patterns are not available.
+    /// independent of those on another. Where clusters follow other models the counts are
+    /// [`counts_with_transitions`](Simulator::counts_with_transitions). A billion sessions cost what a million do. Whole lists
+    /// shuffled per session have too many outcomes for this, and click patterns are not available.
     pub fn counts(&self) -> Result<Counts> {
-        if self.settings.shuffle > 0.0 {
-            return Err(Error::option("shuffle", "cannot be drawn as cells; draw a log and count it"));
+        if !self.settings.is_position_based() {
+            return self.counts_with_transitions();
         }
+        self.check_lists_are_few()?;
         let visits = self.draw_visits();
         let queries: Vec<usize> = (0..self.queries.len()).collect();
         let pieces: Vec<(Vec<Cell>, Vec<SessionCount>)> = queries
@@ -31,11 +32,20 @@ impl Simulator<'_> {
             .map(|(piece, queries)| self.draw_cells(piece as u64, queries, &visits))
             .collect();
         let (cells, sessions): (Vec<_>, Vec<_>) = pieces.into_iter().unzip();
-        Ok(self.sorted_counts(cells.concat(), sessions.concat()))
+        let cells = cells.concat();
+        Ok(self.numbering(&cells).counts(cells, sessions.concat(), None))
+    }
+
+    /// Refuses shuffled lists.
+    pub(super) fn check_lists_are_few(&self) -> Result<()> {
+        match self.settings.shuffle > 0.0 {
+            true => Err(Error::option("shuffle", "cannot be drawn as cells; draw a log and count it")),
+            false => Ok(()),
+        }
     }
 
     /// How many sessions each cluster has for each query: `visits[cluster][query]`.
-    fn draw_visits(&self) -> Vec<Vec<u64>> {
+    pub(super) fn draw_visits(&self) -> Vec<Vec<u64>> {
         (0..self.traffic.len())
             .into_par_iter()
             .map(|cluster| {
@@ -48,24 +58,47 @@ impl Simulator<'_> {
     fn draw_cells(&self, piece: u64, queries: &[usize], visits: &[Vec<u64>]) -> (Vec<Cell>, Vec<SessionCount>) {
         let mut random = stream(self.settings.seed, "cells", piece);
         let (mut cells, mut sessions) = (Vec::new(), Vec::new());
-        let in_cluster = vec![1.0; self.settings.users_per_cluster];
         for &query in queries {
-            for (cluster, visits) in visits.iter().enumerate() {
-                for (i, count) in multinomial(visits[query], &in_cluster, &mut random).into_iter().enumerate() {
-                    if count == 0 {
-                        continue;
-                    }
-                    let user = cluster * self.settings.users_per_cluster + i;
-                    sessions.push(SessionCount { query: query as u32, user: user as u32, sessions: count });
-                    self.draw_user_cells(query, user, count, &mut random, &mut cells);
-                }
-            }
+            let take = &mut |user, page: &[u32], count, random: &mut Random| {
+                self.draw_page(query, user, page, count, random, &mut cells);
+            };
+            sessions.extend(self.draw_pages(query, visits, &mut random, take));
         }
         (cells, sessions)
     }
 
-    /// The cells of `count` sessions of one user for one query, over loggers and swaps.
-    fn draw_user_cells(&self, query: usize, user: usize, count: u64, random: &mut Random, cells: &mut Vec<Cell>) {
+    /// Spreads the sessions of a query over users and pages. `take` gets a user, the rows of a page, and how many sessions of
+    /// that user saw it; the sessions of each user are returned.
+    pub(super) fn draw_pages(
+        &self,
+        query: usize,
+        visits: &[Vec<u64>],
+        random: &mut Random,
+        take: &mut impl FnMut(usize, &[u32], u64, &mut Random),
+    ) -> Vec<SessionCount> {
+        let in_cluster = vec![1.0; self.settings.users_per_cluster];
+        let mut sessions = Vec::new();
+        for (cluster, visits) in visits.iter().enumerate() {
+            for (i, count) in multinomial(visits[query], &in_cluster, random).into_iter().enumerate() {
+                if count == 0 {
+                    continue;
+                }
+                let user = cluster * self.settings.users_per_cluster + i;
+                sessions.push(SessionCount { query: query as u32, user: user as u32, sessions: count });
+                self.draw_user_pages(query, count, random, &mut |page, count, random| take(user, page, count, random));
+            }
+        }
+        sessions
+    }
+
+    /// Spreads `count` sessions of one user for one query over loggers and swaps.
+    fn draw_user_pages(
+        &self,
+        query: usize,
+        count: u64,
+        random: &mut Random,
+        take: &mut impl FnMut(&[u32], u64, &mut Random),
+    ) {
         let by_logger = multinomial(count, &vec![1.0; self.lists.len()], random);
         for (logger, count) in self.lists.iter().zip(by_logger) {
             let rows = logger.of(query);
@@ -76,7 +109,9 @@ impl Simulator<'_> {
             for (swapped, count) in multinomial(count, &outcomes, random).into_iter().enumerate() {
                 let mut page = rows.to_vec();
                 page.swap(0, swapped);
-                self.draw_page(query, user, &page, count, random, cells);
+                if count > 0 {
+                    take(&page, count, random);
+                }
             }
         }
     }
@@ -90,10 +125,8 @@ impl Simulator<'_> {
         random: &mut Random,
         cells: &mut Vec<Cell>,
     ) {
-        if count == 0 {
-            return;
-        }
-        for (k, (&row, theta)) in page.iter().zip(examination(&self.users[user])).enumerate() {
+        // In the position-based model parameters are examination by position.
+        for (k, (&row, theta)) in page.iter().zip(&self.users[user].values).enumerate() {
             cells.push(Cell {
                 query: query as u32,
                 doc: self.doc_of_row[row as usize],
@@ -105,11 +138,34 @@ impl Simulator<'_> {
         }
     }
 
-    /// Numbers the ids in their natural order, merges equal cells and drops ids that do not occur.
-    fn sorted_counts(&self, mut cells: Vec<Cell>, mut sessions: Vec<SessionCount>) -> Counts {
-        let (queries, query_number) = sorted_subset(self.queries, cells.iter().map(|cell| cell.query));
-        let (docs, doc_number) = sorted_subset(&self.docs, cells.iter().map(|cell| cell.doc));
-        let (users, user_number) = sorted_subset(&self.user_ids(), cells.iter().map(|cell| cell.user));
+    /// The ids that occur in cells, in their natural order.
+    pub(super) fn numbering(&self, cells: &[Cell]) -> Numbering {
+        Numbering {
+            queries: sorted_subset(self.queries, cells.iter().map(|cell| cell.query)),
+            docs: sorted_subset(&self.docs, cells.iter().map(|cell| cell.doc)),
+            users: sorted_subset(&self.user_ids(), cells.iter().map(|cell| cell.user)),
+        }
+    }
+}
+
+/// Ids in their natural order without those that do not occur, each with the new numbers of the simulation's.
+pub(super) struct Numbering {
+    pub queries: (Ids, Vec<u32>),
+    pub docs: (Ids, Vec<u32>),
+    pub users: (Ids, Vec<u32>),
+}
+
+impl Numbering {
+    /// Counts of cells and sessions that get new numbers, equal cells merged; transitions have theirs.
+    pub fn counts(
+        self,
+        mut cells: Vec<Cell>,
+        mut sessions: Vec<SessionCount>,
+        transitions: Option<Transitions>,
+    ) -> Counts {
+        let (queries, query_number) = self.queries;
+        let (docs, doc_number) = self.docs;
+        let (users, user_number) = self.users;
         for cell in &mut cells {
             cell.query = query_number[cell.query as usize];
             cell.doc = doc_number[cell.doc as usize];
@@ -121,13 +177,13 @@ impl Simulator<'_> {
         }
         cells.par_sort_unstable();
         sessions.par_sort_unstable();
-        Counts { queries, docs, users, cells: merge(cells), sessions, patterns: None, transitions: None, pages: None }
+        Counts { queries, docs, users, cells: merge(cells), sessions, transitions, ..Counts::default() }
     }
 }
 
 /// The ids that occur among `numbers`, in natural order, and for each old number its new one (meaningful only for
 /// those that occur).
-fn sorted_subset(ids: &Ids, numbers: impl Iterator<Item = u32>) -> (Ids, Vec<u32>) {
+pub(super) fn sorted_subset(ids: &Ids, numbers: impl Iterator<Item = u32>) -> (Ids, Vec<u32>) {
     let mut interner = Interner::default();
     let mut first_number = vec![None; ids.len()];
     for number in numbers {
@@ -155,7 +211,7 @@ fn merge(cells: Vec<Cell>) -> Vec<Cell> {
     merged
 }
 
-fn binomial(trials: u64, probability: f64, random: &mut Random) -> u64 {
+pub(super) fn binomial(trials: u64, probability: f64, random: &mut Random) -> u64 {
     Binomial::new(trials, probability.clamp(0.0, 1.0)).expect("a probability").sample(random)
 }
 

@@ -1,20 +1,19 @@
 //! Draws sessions, piece by piece, each piece from its own stream of random numbers.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rand::RngExt;
 use rand::seq::SliceRandom;
 use rayon::prelude::*;
 
 use super::traffic::{AliasTable, draw_traffic};
-use super::users::{cluster_sessions, draw_users};
+use super::users::{cluster_sessions, draw_depths, users_of_depths};
 use super::{ShownLists, Simulation};
-use crate::click_model::{Browsing, PageView, Session};
+use crate::click_model::{Browsing, ClickModelKind, ListParameters, Session};
 use crate::data::Dataset;
 use crate::ids::{Ids, Interner};
 use crate::log::{Impression, Log, LogWriter};
 use crate::progress::Progress;
-use crate::propensity::Propensities;
 use crate::random::{Random, stream};
 use crate::{Error, Result};
 
@@ -29,23 +28,30 @@ pub struct Simulator<'a> {
     pub(super) settings: Simulation,
     pub(super) lists: &'a [ShownLists],
     pub(super) queries: &'a Ids,
+    /// η of each user.
+    pub(super) depths: Vec<f64>,
     pub(super) users: Vec<Browsing>,
     pub(super) traffic: Vec<Vec<f64>>,
     pub(super) cluster_sessions: Vec<u64>,
+    /// γ of each row of the data.
     pub(super) relevance: Vec<f64>,
+    /// σ of each row, where a click model has it.
+    pub(super) satisfaction: Vec<f64>,
     pub(super) docs: Ids,
     pub(super) doc_of_row: Vec<u32>,
+    pub(super) longest: usize,
     alias_tables: Vec<AliasTable>,
-    longest: usize,
 }
 
-/// What the log does not show: for each impression, whether the document was examined and whether it was relevant.
+/// What the log does not show, for each impression.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Latents {
     /// Whether the document was examined.
     pub examined: Vec<bool>,
     /// Whether the user would find it relevant, examined or not.
     pub relevant: Vec<bool>,
+    /// Whether a click on it satisfied the user, in models that have satisfaction.
+    pub satisfied: Vec<bool>,
 }
 
 impl<'a> Simulator<'a> {
@@ -60,10 +66,13 @@ impl<'a> Simulator<'a> {
         let relevance = relevance_of_rows(data, &settings)?;
         let (docs, doc_of_row) = number_docs(data, lists);
         let traffic = draw_traffic(&settings, data.query_count());
+        let depths = draw_depths(&settings);
         Ok(Simulator {
             lists,
             queries: data.queries(),
-            users: draw_users(&settings, longest),
+            users: users_of_depths(&settings, &depths, longest),
+            depths,
+            satisfaction: satisfaction_of_rows(&relevance, &settings),
             alias_tables: traffic.iter().map(|weights| AliasTable::new(weights)).collect(),
             traffic,
             cluster_sessions: cluster_sessions(settings.sessions, settings.etas.len(), settings.cluster_ratio),
@@ -78,26 +87,6 @@ impl<'a> Simulator<'a> {
     /// γ of each row of the data: the probability that it is found relevant once examined.
     pub fn relevance(&self) -> &[f64] {
         &self.relevance
-    }
-
-    /// θ of each user, and of the population by the clusters' shares of sessions: what an oracle knows.
-    pub fn propensities(&self) -> Propensities {
-        let mut population = vec![0.0; self.longest];
-        let total: u64 = self.cluster_sessions.iter().sum();
-        for (user, model) in self.users.iter().enumerate() {
-            let share = self.cluster_sessions[user / self.settings.users_per_cluster] as f64
-                / (total as f64 * self.settings.users_per_cluster as f64);
-            population.iter_mut().zip(examination(model)).for_each(|(sum, theta)| *sum += share * theta);
-        }
-        Propensities {
-            method: "oracle".to_string(),
-            scale: "true probabilities of the simulation".to_string(),
-            // A sum of shares may exceed 1 by rounding.
-            population: population.into_iter().map(|theta| theta.min(1.0)).collect(),
-            users: self.user_ids(),
-            by_user: self.users.iter().flat_map(examination).copied().collect(),
-            ..Propensities::default()
-        }
     }
 
     pub(super) fn user_ids(&self) -> Ids {
@@ -149,10 +138,11 @@ impl<'a> Simulator<'a> {
         let mut latents = Latents::default();
         let mut log = self.empty_log();
         for index in 0..self.piece_count() {
-            self.draw_piece(index, |impression, examined, relevant| {
+            self.draw_piece(index, |impression, session, at| {
                 log.impressions.push(impression);
-                latents.examined.push(examined);
-                latents.relevant.push(relevant);
+                latents.examined.push(session.examined[at]);
+                latents.relevant.push(session.attractive[at]);
+                latents.satisfied.push(session.satisfied[at]);
             });
         }
         (log, latents)
@@ -176,7 +166,8 @@ impl<'a> Simulator<'a> {
         self.draw_piece(index, |impression, _, _| impressions.push(impression));
     }
 
-    fn draw_piece(&self, index: u64, mut take: impl FnMut(Impression, bool, bool)) {
+    /// Hands each impression to `take`, with its session and its place there.
+    fn draw_piece(&self, index: u64, mut take: impl FnMut(Impression, &Session, usize)) {
         let mut random = stream(self.settings.seed, "sessions", index);
         let (first_session, mut clusters) = self.clusters_of_piece(index);
         clusters.shuffle(&mut random);
@@ -194,7 +185,7 @@ impl<'a> Simulator<'a> {
                     position: k as u32 + 1,
                     click: page.session.clicked[k],
                 };
-                take(impression, page.session.examined[k], page.session.attractive[k]);
+                take(impression, &page.session, k);
             }
         }
     }
@@ -219,19 +210,11 @@ impl<'a> Simulator<'a> {
     }
 }
 
-/// Where the true propensities of a simulated log go: those of `clicks.csv.gz` to `clicks.propensities.json`.
-pub fn propensities_path(log: &Path) -> PathBuf {
-    let name = log.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let stem = name.split_once('.').map_or(name.as_str(), |(stem, _)| stem);
-    log.with_file_name(format!("{stem}.propensities.json"))
-}
-
 /// One result page, reused from session to session.
 #[derive(Default)]
 struct Page {
     rows: Vec<u32>,
-    positions: Vec<u32>,
-    relevance: Vec<f64>,
+    content: ListParameters,
     session: Session,
 }
 
@@ -257,18 +240,27 @@ impl Page {
     }
 
     fn browse(&mut self, simulator: &Simulator<'_>, user: usize, random: &mut Random) {
-        self.relevance.clear();
-        self.relevance.extend(self.rows.iter().map(|&row| simulator.relevance[row as usize]));
-        self.positions.clear();
-        self.positions.extend(1..=self.rows.len() as u32);
-        let page = PageView { positions: &self.positions, attraction: &self.relevance, satisfaction: &[] };
-        simulator.users[user].draw(&page, random, &mut self.session);
+        simulator.content(&self.rows, &mut self.content);
+        simulator.users[user].draw(&self.content.view(), random, &mut self.session);
     }
 }
 
-pub(super) fn examination(model: &Browsing) -> &[f64] {
-    model.examination().expect("examination of a position-based model depends on the position alone")
+impl Simulator<'_> {
+    /// What click models know of a page that shows these rows.
+    pub(super) fn content(&self, rows: &[u32], content: &mut ListParameters) {
+        content.positions.clear();
+        content.positions.extend(1..=rows.len() as u32);
+        content.attraction.clear();
+        content.attraction.extend(rows.iter().map(|&row| self.relevance[row as usize]));
+        content.satisfaction.clear();
+        if !self.satisfaction.is_empty() {
+            content.satisfaction.extend(rows.iter().map(|&row| self.satisfaction[row as usize]));
+        }
+    }
 }
+
+/// Where towers add up, a document that is certainly relevant would be clicked wherever it stands, so none is certain there.
+const UNCERTAIN: (f64, f64) = (0.01, 0.99);
 
 /// P(r=1) = ε + (1−ε)·y/y_max for each row.
 fn relevance_of_rows(data: &Dataset, settings: &Simulation) -> Result<Vec<f64>> {
@@ -278,7 +270,20 @@ fn relevance_of_rows(data: &Dataset, settings: &Simulation) -> Result<Vec<f64>> 
         return Err(Error::parameter(format!("grades should be at most {max_grade}, but one is {grade}")));
     }
     let probability = |&grade: &u8| epsilon + (1.0 - epsilon) * f64::from(grade) / f64::from(max_grade);
-    Ok(grades.iter().map(probability).collect())
+    let (least, most) = match settings.click_model.contains(&ClickModelKind::Additive) {
+        true => UNCERTAIN,
+        false => (0.0, 1.0),
+    };
+    Ok(grades.iter().map(|grade| probability(grade).clamp(least, most)).collect())
+}
+
+/// σ = γ·u for each row, with u uniform between .5 and 1; nothing where no model has satisfaction.
+fn satisfaction_of_rows(relevance: &[f64], settings: &Simulation) -> Vec<f64> {
+    if !settings.click_model.iter().any(|kind| kind.has_satisfaction()) {
+        return Vec::new();
+    }
+    let mut random = stream(settings.world(), "satisfaction", 0);
+    relevance.iter().map(|gamma| gamma * random.random_range(0.5..1.0)).collect()
 }
 
 /// The distinct ids of shown documents, and for each shown row the number of its document.

@@ -1,6 +1,7 @@
 //! What is to be simulated, checked in one place.
 
 use super::{ShownLists, Simulator, paper_etas};
+use crate::click_model::ClickModelKind;
 use crate::data::Dataset;
 use crate::options::{Options, options};
 use crate::{Error, Result};
@@ -22,6 +23,10 @@ options! {
         users: Option<usize> = None, usual("10");
         /// Depth of each cluster instead, busiest first: θ(k) = k^-η.
         etas: Vec<f64> = Vec::new(), at_least(0.0), value("η,η,…");
+        /// The click model that clusters follow; several, separated by commas, in turn.
+        ///
+        /// Its parameters follow from the cluster's η; `pbm` is the paper's.
+        click_model: Vec<ClickModelKind> = vec![ClickModelKind::Pbm], value("MODEL");
         /// Users in each cluster, each with its own depth.
         ///
         /// All of them have the cluster's queries.
@@ -94,10 +99,27 @@ impl Simulation {
         }
     }
 
+    /// Whether all clusters follow the position-based model, in which examination depends on the position alone.
+    pub fn is_position_based(&self) -> bool {
+        self.click_model.iter().all(|kind| *kind == ClickModelKind::Pbm)
+    }
+
+    fn check_models(&self, clusters: usize) -> Result<()> {
+        let models = self.click_model.len();
+        match models {
+            0 => Err(Error::option("click_model", "is empty, but should name a click model")),
+            _ if models > clusters => Err(Error::option(
+                "click_model",
+                format!("names {models} models, but there are {clusters} clusters of users, so some would have none"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses what cannot be simulated, whatever the data.
     pub fn check(&self) -> Result<()> {
         self.check_ranges()?;
-        self.depths()?;
+        self.check_models(self.depths()?.len())?;
         let moved = self.swap + self.shuffle;
         match () {
             () if self.users.is_some() && !self.etas.is_empty() => {

@@ -3,7 +3,8 @@
 use rand_distr::{Distribution, Normal};
 
 use super::Simulation;
-use crate::click_model::Browsing;
+use super::browsing::browsing;
+use crate::click_model::{Browsing, ClickModelKind};
 use crate::random::stream;
 
 /// The paper's η for 5, 10 or 20 clusters, busiest first.
@@ -18,13 +19,26 @@ pub fn paper_etas(clusters: usize) -> Option<Vec<f64>> {
     }
 }
 
-/// One click model per user, cluster after cluster.
-pub(super) fn draw_users(settings: &Simulation, positions: usize) -> Vec<Browsing> {
+/// η of each user, cluster after cluster.
+pub(super) fn draw_depths(settings: &Simulation) -> Vec<f64> {
     let mut random = stream(settings.world(), "users", 0);
     let noise = Normal::new(0.0, settings.user_noise).expect("checked: finite and not negative");
     let of_cluster = |&eta: &f64| std::iter::repeat_n(eta, settings.users_per_cluster);
     let etas = settings.etas.iter().flat_map(of_cluster);
-    etas.map(|eta| Browsing::power_law((eta + noise.sample(&mut random)).max(0.0), positions)).collect()
+    etas.map(|eta| (eta + noise.sample(&mut random)).max(0.0)).collect()
+}
+
+/// How each user browses, given η.
+pub(super) fn users_of_depths(settings: &Simulation, depths: &[f64], positions: usize) -> Vec<Browsing> {
+    let model = |user: usize| settings.model_of_cluster(user / settings.users_per_cluster);
+    depths.iter().enumerate().map(|(user, &eta)| browsing(model(user), eta, positions)).collect()
+}
+
+impl Simulation {
+    /// The click model of a cluster: the models are dealt in turn.
+    pub(super) fn model_of_cluster(&self, cluster: usize) -> ClickModelKind {
+        self.click_model[cluster % self.click_model.len()]
+    }
 }
 
 /// Sessions of each cluster: each has `ratio` times those of the next, whole numbers that sum to `sessions`.

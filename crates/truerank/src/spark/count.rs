@@ -7,7 +7,7 @@ use super::cluster::Cluster;
 use super::copy::{copy_cells, copy_patterns, copy_sessions};
 use super::copy_lists::{copy_lists, copy_transitions};
 use super::source::{FILE, IdKinds, SOURCE, make_source};
-use crate::counts::{LogSource, LogSummary, Meta, Totals, is_counts_file};
+use crate::counts::{LogSource, LogSummary, Meta, Origin, Totals, is_counts_file};
 use crate::files::{TemporaryFolder, write_folder};
 use crate::log::{LogShape, ReadOptions};
 use crate::progress::Progress;
@@ -63,7 +63,13 @@ impl SparkCount {
         let scratch = TemporaryFolder::create_beside(output)?;
         let cluster = Cluster::connect(&self.url)?;
         let kinds = make_source(&cluster, &log)?;
-        let counting = Counting { cluster: &cluster, scratch: scratch.path(), kinds, progress };
+        let counting = Counting {
+            cluster: &cluster,
+            scratch: scratch.path(),
+            kinds,
+            origin: Origin::of_reading(options),
+            progress,
+        };
         let checked = Checked { cluster: &cluster, paths: &log.paths, options };
         counting.make_shown(&checked)?;
         let lists = if self.transitions { Some(counting.make_lists(&checked)?) } else { None };
@@ -97,6 +103,7 @@ struct Counting<'a> {
     cluster: &'a Cluster,
     scratch: &'a Path,
     kinds: IdKinds,
+    origin: Origin,
     progress: &'a dyn Progress,
 }
 
@@ -149,7 +156,7 @@ impl Counting<'_> {
                 let to = folder.join("transitions.parquet");
                 totals.transitions = Some(copy_transitions(transitions, &to, self.kinds)?);
             }
-            Meta::new(&totals).write(folder)?;
+            Meta::new(&totals, self.origin.clone()).write(folder)?;
             Ok(totals)
         })
     }

@@ -32,7 +32,7 @@ const MOST_HELD: usize = 128 << 20;
 const HELD_PER_BYTE: usize = 512;
 
 /// What a case may take; a second for each MB beside it. Programs without optimisation get more.
-const MOST_TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 10 } else { 1 });
+const MOST_TIME: Duration = Duration::from_secs(if cfg!(development) { 10 } else { 1 });
 
 /// Cases from one number on that one thread does.
 const PIECE: u64 = 64;

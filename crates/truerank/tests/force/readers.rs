@@ -525,6 +525,7 @@ fn experiments(sample: &Sample) -> Vec<Reader> {
         let outcome = truerank::experiment::Outcome {
             measures: Measure::paper().into_iter().map(values).collect(),
             accuracy: Some(truerank::experiment::Accuracy {
+                bias: Some(0.01),
                 mse: 0.1,
                 by_query: vec![0.1],
                 confusion: vec![vec![1, 2], vec![0, 4]],

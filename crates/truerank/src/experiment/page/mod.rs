@@ -6,8 +6,8 @@ mod parts;
 pub(super) use claims::{CLAIMS, answer};
 pub(super) use parts::*;
 
-use super::Results;
 use super::runner::count_of;
+use super::{Question, Results};
 use crate::ranker::ModelForm;
 use crate::report::{Format, Report, Section};
 
@@ -22,10 +22,16 @@ impl Results {
     }
 
     fn lead(&self) -> String {
+        let what = match self.settings.questions[..] {
+            [Question::Robustness] => "asks what it costs to be wrong about how they browse, with clicks simulated on",
+            _ => {
+                "reruns the experiments of the paper \u{201c}Addressing Personalized Bias for Unbiased Learning to \
+                 Rank\u{201d} on"
+            }
+        };
         let lead = format!(
             "Clicks say what people looked at and liked; people differ in what they search for and in how far down they \
-             look. This page reruns the experiments of the paper \u{201c}Addressing Personalized Bias for Unbiased Learning \
-             to Rank\u{201d} on {}.",
+             look. This page {what} {}.",
             self.data_name()
         );
         match self.missing().len() {

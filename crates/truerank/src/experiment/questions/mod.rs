@@ -3,6 +3,7 @@
 //! A new question is a file that implements [`Ask`], and a line of the table below.
 
 mod real;
+mod robustness;
 mod rq1;
 mod rq2;
 mod rq3;
@@ -18,6 +19,7 @@ use crate::report::{Answer, Block, Section};
 use crate::{Error, Result};
 
 pub use real::RealLog;
+pub use robustness::BrowsingGrid;
 pub use rq2::{CONVERGED, LearningCurves, NOT_BELOW};
 pub use rq3::ClusterNumbers;
 pub use rq4::EstimatedExamination;
@@ -96,9 +98,14 @@ questions! {
     Rq4 = rq4, "examination estimated from the clicks, by every method there is";
     /// On a log of real users?
     Real = real, "many users with few sessions: a log of yours, or a simulated one";
+    /// What if people browse otherwise than assumed?
+    Robustness = robustness, "clicks of one click model taken for those of another; not in all";
 }
 
 impl Question {
+    /// Those that are asked where none is named: the paper's, and its protocol for logs of real users.
+    pub const USUAL: [Question; 5] = [Question::Rq1, Question::Rq2, Question::Rq3, Question::Rq4, Question::Real];
+
     /// The runs that answer it.
     pub fn runs(self, settings: &Settings) -> Vec<Run> {
         self.ask().runs(settings)

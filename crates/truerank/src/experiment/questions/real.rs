@@ -201,7 +201,7 @@ impl Settings {
         let simulation = simulation.users_per_cluster(per_cluster).user_noise(USER_NOISE).zipf(ZIPF);
         let production_share = (PRODUCTION_QUERIES / self.real.queries.max(1) as f64).min(1.0);
         let (length, max_grade) = (self.simulation.length, GENERATED_MAX_GRADE);
-        let options = WorldOptions { length, production_share, max_grade, patterns: true };
+        let options = WorldOptions { length, production_share, max_grade, patterns: true, transitions: false };
         World::simulate(data, &simulation, &options, self.data.seed, progress)
     }
 

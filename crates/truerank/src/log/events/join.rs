@@ -6,7 +6,8 @@ use super::summary::EventSummary;
 use crate::Result;
 use crate::ids::{Ids, Interner};
 use crate::log::load::number;
-use crate::log::rows::{IdColumn, Part, Rows};
+use crate::log::read::Piece;
+use crate::log::rows::{IdColumn, Part, Rows, Trace};
 
 /// Rows handed over at a time.
 const ROWS: usize = 1 << 18;
@@ -27,11 +28,18 @@ pub(super) struct Pages {
     is_ordered: bool,
     /// Whether some rows have no time.
     lacks_times: bool,
+    traces: Traces,
     summary: EventSummary,
 }
 
+/// Where each document of each page stands, by the page's number and the document, and in which file; empty where places
+/// are not asked for.
+type Traces = HashMap<(u32, u32), (usize, Trace)>;
+
 /// One result page.
 struct Page {
+    /// How many pages came before it.
+    number: u32,
     session: u64,
     user: u32,
     query: u32,
@@ -76,7 +84,8 @@ impl Pages {
     }
 
     /// Takes in events, in the order of the log.
-    pub fn add(&mut self, rows: &Rows) {
+    pub fn add(&mut self, piece: &Piece) {
+        let rows = &piece.rows;
         for (name, count) in &rows.others {
             *self.summary.others.entry(name.clone()).or_default() += count;
         }
@@ -85,12 +94,12 @@ impl Pages {
             let moment = Moment { time: rows.times.get(row).copied().unwrap_or(0), record: self.records };
             let is_same_page = row > 0 && rows.parts[row] == rows.parts[row - 1];
             match rows.parts[row] {
-                Part::Page(_) if is_same_page => self.show(self.pages.len() - 1, rows, row),
+                Part::Page(_) if is_same_page => self.show(self.pages.len() - 1, piece, row),
                 Part::Page(_) => {
                     let page = self.start_page(rows, row, moment);
-                    self.show(page, rows, row);
+                    self.show(page, piece, row);
                 }
-                Part::Shown => self.add_shown(rows, row, moment),
+                Part::Shown => self.add_shown(piece, row, moment),
                 Part::Click { has_query } => self.add_click(rows, row, moment, has_query),
             }
             self.records += 1;
@@ -100,12 +109,15 @@ impl Pages {
     fn start_page(&mut self, rows: &Rows, row: usize, moment: Moment) -> usize {
         let user = number(&rows.users, row, &mut self.users);
         let query = number(&rows.queries, row, &mut self.queries);
-        self.pages.push(Page { session: rows.sessions[row], user, query, moment, docs: Vec::new() });
-        self.pages.len() - 1
+        let number = self.pages.len();
+        let session = rows.sessions[row];
+        self.pages.push(Page { number: number as u32, session, user, query, moment, docs: Vec::new() });
+        number
     }
 
     /// Rows of one document make a page of all that a session shows for a query.
-    fn add_shown(&mut self, rows: &Rows, row: usize, moment: Moment) {
+    fn add_shown(&mut self, piece: &Piece, row: usize, moment: Moment) {
+        let rows = &piece.rows;
         let user = number(&rows.users, row, &mut self.users);
         let query = number(&rows.queries, row, &mut self.queries);
         let key = (rows.sessions[row], query, user);
@@ -115,19 +127,28 @@ impl Pages {
         };
         self.open.insert(key, page);
         self.pages[page].moment = self.pages[page].moment.min(moment);
-        self.show(page, rows, row);
+        self.show(page, piece, row);
     }
 
     /// A document that is there twice stays where it is nearest to the top, whatever the order of rows.
-    fn show(&mut self, page: usize, rows: &Rows, row: usize) {
+    fn show(&mut self, page: usize, piece: &Piece, row: usize) {
+        let rows = &piece.rows;
         let doc = number(&rows.docs, row, &mut self.docs);
         let (position, docs) = (rows.positions[row], &mut self.pages[page].docs);
-        match docs.iter_mut().find(|shown| shown.doc == doc) {
+        let stays = match docs.iter_mut().find(|shown| shown.doc == doc) {
             Some(shown) => {
-                shown.position = shown.position.min(position);
                 self.summary.repeated_docs += 1;
+                let is_nearer = position < shown.position;
+                shown.position = shown.position.min(position);
+                is_nearer
             }
-            None => docs.push(Shown { doc, position, click: false }),
+            None => {
+                docs.push(Shown { doc, position, click: false });
+                true
+            }
+        };
+        if let Some(trace) = rows.traces.get(row).filter(|_| stays) {
+            self.traces.insert((self.pages[page].number, doc), (piece.part, trace.clone()));
         }
     }
 
@@ -149,7 +170,7 @@ impl Pages {
         self.summary.pages = self.pages.len() as u64;
         self.summary.clicks = clicks.len() as u64;
         let (users, queries, docs) = (self.users.into_ids(), self.queries.into_ids(), self.docs.into_ids());
-        (Joined { users, queries, docs, pages: self.pages }, self.summary)
+        (Joined { users, queries, docs, pages: self.pages, traces: self.traces }, self.summary)
     }
 
     fn place(&mut self, click: &Click) {
@@ -204,32 +225,38 @@ pub(super) struct Joined {
     queries: Ids,
     docs: Ids,
     pages: Vec<Page>,
+    traces: Traces,
 }
 
 impl Joined {
     /// Hands over the impressions in numbered pieces; each page is a session of its own.
-    pub fn for_each_rows(self, with_times: bool, mut take: impl FnMut(u64, Rows) -> Result<()>) -> Result<()> {
-        let (mut rows, mut piece) = (Rows::default(), 0);
-        for (number, page) in self.pages.iter().enumerate() {
-            self.push(&mut rows, number as u64, page, with_times);
-            if rows.len() >= ROWS {
-                take(piece, std::mem::take(&mut rows))?;
-                piece += 1;
+    ///
+    /// A piece has rows of one file alone where places are asked for, else of any.
+    pub fn for_each_rows(self, with_times: bool, mut take: impl FnMut(Piece) -> Result<()>) -> Result<()> {
+        let mut piece = Piece { number: 0, part: 0, rows: Rows::default() };
+        for (session, page) in self.pages.iter().enumerate() {
+            for shown in &page.docs {
+                let trace = self.traces.get(&(page.number, shown.doc));
+                let part = trace.map_or(piece.part, |&(part, _)| part);
+                if piece.rows.len() >= ROWS || part != piece.part {
+                    let next = Piece { number: piece.number + 1, part, rows: Rows::default() };
+                    take(std::mem::replace(&mut piece, next))?;
+                }
+                self.push(&mut piece.rows, session as u64, page, shown, with_times);
+                piece.rows.traces.extend(trace.map(|(_, trace)| trace.clone()));
             }
         }
-        if rows.len() > 0 { take(piece, rows) } else { Ok(()) }
+        if piece.rows.len() > 0 { take(piece) } else { Ok(()) }
     }
 
-    fn push(&self, rows: &mut Rows, number: u64, page: &Page, with_times: bool) {
-        for shown in &page.docs {
-            rows.sessions.push(number);
-            push_id(&mut rows.users, &self.users, page.user);
-            push_id(&mut rows.queries, &self.queries, page.query);
-            push_id(&mut rows.docs, &self.docs, shown.doc);
-            rows.positions.push(shown.position);
-            rows.clicks.push(shown.click);
-            rows.times.extend(with_times.then_some(page.moment.time));
-        }
+    fn push(&self, rows: &mut Rows, session: u64, page: &Page, shown: &Shown, with_times: bool) {
+        rows.sessions.push(session);
+        push_id(&mut rows.users, &self.users, page.user);
+        push_id(&mut rows.queries, &self.queries, page.query);
+        push_id(&mut rows.docs, &self.docs, shown.doc);
+        rows.positions.push(shown.position);
+        rows.clicks.push(shown.click);
+        rows.times.extend(with_times.then_some(page.moment.time));
     }
 }
 
@@ -248,6 +275,6 @@ mod tests {
     /// What docs/logs.md says of memory.
     #[test]
     fn pages_and_clicks_are_small() {
-        assert_eq!([size_of::<Shown>(), size_of::<Page>(), size_of::<Click>()], [12, 56, 40]);
+        assert_eq!([size_of::<Shown>(), size_of::<Page>(), size_of::<Click>()], [12, 64, 40]);
     }
 }

@@ -51,12 +51,14 @@ pub(super) fn read_events(
 ) -> Result<Reading> {
     let pages = Mutex::new(Pages::new(options.format == Some(LogFormat::Yandex)));
     let mut reading = read_records(parts, options, progress, 1, |piece| {
-        lock(&pages).add(&piece.rows);
+        lock(&pages).add(&piece);
         Ok(())
     })?;
     let (joined, summary) = pages.into_inner().unwrap_or_else(PoisonError::into_inner).join();
     summary.check(reading.parts[0].path(), events, &reading.bad.rows())?;
     reading.notes.extend(summary.remarks());
-    joined.for_each_rows(options.needs_times(), |number, rows| take(Piece { number, part: 0, rows }))?;
+    // A page of a session has a number of its own.
+    reading.numbered = true;
+    joined.for_each_rows(options.needs_times(), take)?;
     Ok(reading)
 }

@@ -208,3 +208,36 @@ fn logs_without_pages_or_clicks_say_which_events_they_have() {
             .contains("`click_when` is for logs of shown documents")
     );
 }
+
+/// The error of counting click transitions over several files.
+fn refusal(files: &[(&str, &str)], options: &ReadOptions) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = files.iter().map(|(name, content)| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    });
+    let log = LogSource::files(paths.collect::<Vec<_>>(), options.clone());
+    let error = log.count(&CountOptions::new().transitions(true), &Silent).unwrap_err().to_string();
+    error.replace(folder.path().to_str().unwrap(), "")
+}
+
+#[test]
+fn two_documents_at_one_position_are_told_with_their_line() {
+    let log = "session,query,doc,position,type\n7,q,a,2,view\n7,q,b,2,view\n7,q,b,2,click\n8,p,a,1,view\n";
+    let error = refusal(&[("log.csv", log)], &events());
+    assert!(error.starts_with("/log.csv:3: session '7' of query 'q' shows two documents at position 2"), "{error}");
+}
+
+/// The page begins in the first file, and the row that contradicts it stands in the second.
+#[test]
+fn two_documents_at_one_position_are_told_with_their_file() {
+    let header = "session,query,doc,position,type\n";
+    let files = [
+        ("1.csv", format!("{header}7,q,a,2,view\n7,q,a,1,click\n8,p,a,1,view\n")),
+        ("2.csv", format!("{header}9,p,a,1,view\n7,q,b,2,view\n")),
+    ];
+    let files = files.each_ref().map(|(name, content)| (*name, content.as_str()));
+    let error = refusal(&files, &events());
+    assert!(error.starts_with("/2.csv:3: session '7' of query 'q' shows two documents at position 2"), "{error}");
+}

@@ -511,6 +511,7 @@ mod tests {
             patterns: None,
             transitions: None,
             pages: None,
+            origin: Default::default(),
         }
     }
 

@@ -260,6 +260,7 @@ mod tests {
             patterns: None,
             transitions: None,
             pages: None,
+            origin: Default::default(),
         }
     }
 

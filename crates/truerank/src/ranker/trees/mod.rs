@@ -73,7 +73,7 @@ impl Training {
         };
         let directions = self.monotone.clone().unwrap_or_default().directions(data.feature_count())?;
         let mut course = Course::new(validation, self.patience, data)?;
-        let objective = Objective { loss, lists: &ranges, relevance: &lists.weights, reliability: &lists.reliability };
+        let objective = Objective { loss, lists: &ranges, relevance: &lists.weights };
         let bins = BinnedRows::new(data, &lists.rows, self.bins);
         let rules = Rules { min_rows: self.min_leaf as u64, l2: self.l2 };
         let rate = f64::from(self.learning_rate.unwrap_or(LEARNING_RATE));

@@ -35,8 +35,6 @@ pub(super) struct Objective<'a> {
     pub(super) lists: &'a [Range<usize>],
     /// The relevance of each row.
     pub(super) relevance: &'a [f32],
-    /// How much each row counts; empty where all count alike.
-    pub(super) reliability: &'a [f32],
 }
 
 /// The derivatives of one row by its score.
@@ -56,17 +54,12 @@ impl Objective<'_> {
             .into_par_iter()
             .with_min_len(TASK)
             .map_init(Room::default, |room, (list, derivatives)| {
-                let reliability = self.reliability.get(list.clone()).unwrap_or(&[]);
                 let relevance = &self.relevance[list.clone()];
-                let loss = match self.loss {
+                match self.loss {
                     TreeLoss::Squared => squared(&scores[list], relevance, derivatives),
                     TreeLoss::Softmax => softmax(&scores[list], relevance, derivatives, room),
                     TreeLoss::LambdaRank => lambdarank(&scores[list], relevance, derivatives, room),
-                };
-                for ((g, h), &r) in derivatives.iter_mut().zip(reliability) {
-                    (*g, *h) = (*g * r, *h * r);
                 }
-                loss
             })
             .collect();
         losses.iter().sum::<f64>() / losses.len().max(1) as f64
@@ -77,11 +70,9 @@ impl Objective<'_> {
         if self.loss != TreeLoss::Squared {
             return 0.0;
         }
-        let weight = |row: usize| f64::from(self.reliability.get(row).copied().unwrap_or(1.0));
-        let rows = || self.lists.iter().flat_map(Clone::clone);
-        let total: f64 = rows().map(weight).sum();
-        let mean = rows().map(|row| weight(row) * f64::from(self.relevance[row])).sum::<f64>() / total;
-        if total > 0.0 { mean as f32 } else { 0.0 }
+        let count: usize = self.lists.iter().map(|list| list.len()).sum();
+        let total: f64 = self.lists.iter().flat_map(Clone::clone).map(|row| f64::from(self.relevance[row])).sum();
+        if count > 0 { (total / count as f64) as f32 } else { 0.0 }
     }
 }
 
@@ -208,7 +199,7 @@ mod tests {
     fn fill(loss: TreeLoss, scores: &[f32], relevance: &[f32]) -> (f64, Vec<Derivatives>) {
         let mut derivatives = vec![(f32::NAN, f32::NAN); scores.len()];
         let list = 0..scores.len();
-        let objective = Objective { loss, lists: std::slice::from_ref(&list), relevance, reliability: &[] };
+        let objective = Objective { loss, lists: std::slice::from_ref(&list), relevance };
         (objective.fill(scores, &mut derivatives), derivatives)
     }
 
@@ -284,18 +275,10 @@ mod tests {
     }
 
     #[test]
-    fn reliability_weighs_rows_and_where_they_begin() {
+    fn squared_errors_begin_at_the_mean() {
         let lists = [0..2, 2..3];
-        let objective = |reliability| Objective {
-            loss: TreeLoss::Squared,
-            lists: &lists,
-            relevance: &[0.0, 1.0, 1.0],
-            reliability,
-        };
-        assert_eq!(objective(&[]).start(), 2.0 / 3.0);
-        assert_eq!(objective(&[2.0, 1.0, 1.0]).start(), 0.5);
-        let mut derivatives = [(0.0, 0.0); 3];
-        objective(&[2.0, 1.0, 0.5]).fill(&[0.5; 3], &mut derivatives);
-        assert_eq!(derivatives, [(1.0, 2.0), (-0.5, 1.0), (-0.25, 0.5)]);
+        let objective = |loss| Objective { loss, lists: &lists, relevance: &[0.0, 1.0, 1.0] };
+        assert_eq!(objective(TreeLoss::Squared).start(), 2.0 / 3.0);
+        assert_eq!(objective(TreeLoss::Softmax).start(), 0.0);
     }
 }

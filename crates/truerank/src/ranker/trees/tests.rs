@@ -19,7 +19,7 @@ fn data(features: Vec<f32>, width: usize, relevance: impl Fn(&[f32]) -> f32) -> 
     let rows = features.len() / width;
     let ends: Vec<usize> = (1..=rows / 10).map(|list| 10 * list).collect();
     let weights = features.chunks(width).map(relevance).collect();
-    let lists = TrainingLists { ends: ends.clone(), rows: (0..rows as u32).collect(), weights, ..Default::default() };
+    let lists = TrainingLists { ends: ends.clone(), rows: (0..rows as u32).collect(), weights };
     let builder = DatasetBuilder {
         feature_count: width,
         grades: None,
@@ -171,8 +171,7 @@ fn monotone_features_never_turn_scores_around() {
 fn threads_do_not_change_a_forest() {
     let mut features = uniform(800_000, 7);
     features.iter_mut().step_by(9).for_each(|value| *value = f32::NAN);
-    let (data, mut lists) = data(features, 20, |row| row[3].max(0.1) * row[11].max(0.1));
-    lists.reliability = uniform(data.len(), 8);
+    let (data, lists) = data(features, 20, |row| row[3].max(0.1) * row[11].max(0.1));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trees.safetensors");
     for (loss, share) in TreeLoss::ALL.into_iter().flat_map(|loss| [(loss, 1.0), (loss, 0.6)]) {
@@ -214,7 +213,4 @@ fn lists_that_are_skipped_leave_the_others_in_place() {
     let squared = training().loss(TreeLoss::Squared).steps(2).min_leaf(2);
     let ranker = squared.fit_targets(&data, &lists, None, &Silent).unwrap();
     assert_eq!((ranker.record.lists, ranker.record.skipped_lists), (30, 0));
-    lists.reliability = vec![1.0];
-    let message = training().fit_targets(&data, &lists, None, &Silent).unwrap_err().to_string();
-    assert!(message.contains("reliability"), "{message}");
 }

@@ -82,6 +82,6 @@ impl Chart {
 pub fn style() -> String {
     // A `>` would be escaped, as in any text, and a page that holds the style would not read it back.
     let style = format!("{}{}", include_str!("../assets/figure.css"), paint::figure_css());
-    debug_assert!(!style.contains(['<', '>', '&', '"', '\'']));
+    assert!(!style.contains(['<', '>', '&', '"', '\'']));
     style
 }

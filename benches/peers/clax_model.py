@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Fits CLAX's position-based model and writes its held-out log-likelihood and seconds after each epoch, as JSON.
+"""Fits a click model of CLAX and writes its held-out log-likelihood and seconds after each epoch, as JSON.
 
-    python clax_pbm.py FOLDER --learning-rate 0.01 --epochs 50 --threads 2 --loader memory -o curve.json
+    python clax_model.py FOLDER --model pbm --learning-rate 0.01 --epochs 50 --threads 2 --loader memory -o curve.json
 
 FOLDER holds `train.npz` and `held-out.npz`, each with `pairs` (sessions × positions: numbers of query and document) and
-`clicks`. Examination and attraction of the model in its last state go beside the curve, as `.npz`.
+`clicks`. Of `pbm`, examination and attraction in the last state go beside the curve, as `.npz`.
 """
 
 import argparse
@@ -18,11 +18,13 @@ TRAIN_BATCH, HELD_OUT_BATCH = 4096, 8192
 SEED = 42
 # CLAX stops after the first epoch that is not better; more patience can only help it here.
 PATIENCE = 3
+MODELS = ["pbm", "ubm", "cm", "dcm", "sdbn", "dbn", "ccm"]
 
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--model", choices=MODELS, default="pbm")
     parser.add_argument("--learning-rate", type=float, required=True)
     parser.add_argument("--epochs", type=int, required=True, help="at most")
     parser.add_argument("--threads", type=int, required=True)
@@ -41,7 +43,15 @@ import numpy as np  # noqa: E402
 import optax  # noqa: E402
 import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
-from clax import PositionBasedModel, Trainer  # noqa: E402
+from clax import (  # noqa: E402
+    CascadeModel,
+    ClickChainModel,
+    DependentClickModel,
+    DynamicBayesianNetwork,
+    PositionBasedModel,
+    Trainer,
+    UserBrowsingModel,
+)
 from clax.datasets import YandexDataset  # noqa: E402
 from flax import nnx  # noqa: E402
 from flax.training.early_stopping import EarlyStopping  # noqa: E402
@@ -110,12 +120,26 @@ def compile_steps(trainer, model, train, held_out):
     return time.perf_counter() - start
 
 
+def make_model(name, length, pairs):
+    sizes, by_position = {"query_doc_pairs": pairs, "rngs": nnx.Rngs(SEED)}, {"positions": length}
+    models = {
+        "pbm": lambda: PositionBasedModel(**sizes, **by_position),
+        "ubm": lambda: UserBrowsingModel(**sizes, **by_position),
+        "cm": lambda: CascadeModel(**sizes),
+        "dcm": lambda: DependentClickModel(**sizes, **by_position),
+        "sdbn": lambda: DynamicBayesianNetwork(**sizes, fix_continuation=True),
+        "dbn": lambda: DynamicBayesianNetwork(**sizes),
+        "ccm": lambda: ClickChainModel(**sizes),
+    }
+    return models[name]()
+
+
 def main():
     train, held_out = (dict(np.load(ARGUMENTS.folder / f"{name}.npz")) for name in ["train", "held-out"])
     pairs, length = 1 + int(max(train["pairs"].max(), held_out["pairs"].max())), train["pairs"].shape[1]
 
     def new_model():
-        return PositionBasedModel(positions=length, query_doc_pairs=pairs, rngs=nnx.Rngs(SEED))
+        return make_model(ARGUMENTS.model, length, pairs)
 
     stopping = EarlyStopping(patience=PATIENCE, min_delta=0)
     trainer = Trainer(optax.adamw(ARGUMENTS.learning_rate), epochs=ARGUMENTS.epochs, early_stopping=stopping)
@@ -133,6 +157,8 @@ def main():
         "final": float(final["test_ll"].iloc[0]),
     }
     ARGUMENTS.output.write_text(json.dumps(curve))
+    if ARGUMENTS.model != "pbm":
+        return
     ids = {"positions": np.arange(1, length + 1), "query_doc_ids": np.arange(pairs)}
     probabilities = {"examination": model.examination.prob(ids), "attraction": model.attraction.prob(ids)}
     np.savez(ARGUMENTS.output.with_suffix(".npz"), **{name: np.asarray(v) for name, v in probabilities.items()})

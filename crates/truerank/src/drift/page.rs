@@ -1,0 +1,208 @@
+//! A comparison as a page.
+
+use super::{Aspect, Change, Comparison};
+use crate::report::{
+    Answer, Axis, Block, Cell, Chart, Column, Figure, Format, Lines, Point, Report, Row, Section, Series, Style, Table,
+    Verdict,
+};
+
+impl Comparison {
+    /// One page: what drifted, all changes, and what only one log has.
+    pub fn report(&self, title: &str) -> Report {
+        let mut sections = vec![self.verdict()];
+        sections.extend(self.positions());
+        sections.extend((!self.overlaps.is_empty()).then(|| self.contents()));
+        Report { title: title.into(), lead: self.lead(), facts: self.facts(), sections }
+    }
+
+    fn lead(&self) -> String {
+        let drifted = self.changes.iter().filter(|change| change.drifted).count();
+        match self.stability() {
+            Verdict::Holds => "Nothing drifted.".into(),
+            Verdict::Open => {
+                "Whether anything drifted is open: there is only one user and one query, or nothing to compare.".into()
+            }
+            Verdict::DoesNotHold if drifted == 1 => "One thing drifted.".into(),
+            Verdict::DoesNotHold => format!("{drifted} things drifted."),
+        }
+    }
+
+    fn facts(&self) -> Vec<(String, String)> {
+        let Some([old, new]) = &self.totals else { return Vec::new() };
+        let count = |value: u64| Format::Count.print(value as f64);
+        let fact = |name: &str, old, new| (name.to_string(), format!("{} → {}", count(old), count(new)));
+        vec![
+            fact("sessions", old.sessions, new.sessions),
+            fact("impressions", old.impressions, new.impressions),
+            fact("clicks", old.clicks, new.clicks),
+            fact("queries", old.queries, new.queries),
+            fact("users", old.users, new.users),
+        ]
+    }
+
+    fn verdict(&self) -> Section {
+        let mut answers = vec![Answer { verdict: Some(self.stability()), text: "Nothing drifted.".into() }];
+        let drifted = self.changes.iter().filter(|change| change.drifted);
+        answers.extend(drifted.map(|change| Answer { verdict: None, text: sentence(change) }));
+        let overall = self.changes.iter().filter(|change| !change.aspect.is_of_position());
+        let mut blocks = vec![Block::Text(self.rule())];
+        let rows: Vec<&Change> = overall.collect();
+        if !rows.is_empty() {
+            blocks.push(Block::Table(changes_table("changes", "What may have changed between the two logs.", &rows)));
+        }
+        Section {
+            id: "drift".into(),
+            title: "What drifted".into(),
+            question: "Did anything change by more than chance, and by enough to matter?".into(),
+            answers,
+            blocks,
+        }
+    }
+
+    fn rule(&self) -> String {
+        format!(
+            "Drift is a change whose p-value, corrected for the number of tests, is below {}, and that is at least {} of the old value. \
+             Intervals are two standard errors; p-values come from {} random exchanges of users' (or queries') two days.",
+            self.options.level,
+            Format::Percent.print(self.options.least),
+            self.options.permutations
+        )
+    }
+
+    fn positions(&self) -> Option<Section> {
+        let rows: Vec<&Change> = self.changes.iter().filter(|change| change.aspect.is_of_position()).collect();
+        if rows.is_empty() {
+            return None;
+        }
+        let table = changes_table("positions", "The same by position.", &rows);
+        Some(Section {
+            id: "positions".into(),
+            title: "By position".into(),
+            question: "Where on the page did it change?".into(),
+            answers: Vec::new(),
+            blocks: vec![Block::Figure(self.figure(&rows)), Block::Table(table)],
+        })
+    }
+
+    fn figure(&self, rows: &[&Change]) -> Figure {
+        let of = |new: bool| -> Vec<Point> {
+            let point = |change: &&Change| {
+                let position = match change.aspect {
+                    Aspect::AtPosition(position) | Aspect::Examination(position) => position,
+                    _ => return None,
+                };
+                let value = if new { change.new } else { change.old };
+                Some(Point::new(f64::from(position), value?))
+            };
+            rows.iter().filter_map(point).collect()
+        };
+        let series = |name: &str, points, style| Series { name: name.into(), points, style };
+        let name = if self.totals.is_some() { "click rate" } else { "examination" };
+        Figure {
+            name: "by-position".into(),
+            caption: format!("The {name} at each position in the old and in the new one."),
+            chart: Chart::Lines(Lines {
+                x: Axis::new("position", Format::Count),
+                y: Axis::new(name, Format::Percent),
+                series: vec![series("old", of(false), Style::Reference), series("new", of(true), Style::Strong)],
+            }),
+        }
+    }
+
+    fn contents(&self) -> Section {
+        let percent = |share: f64| Cell::value(share);
+        let row = |overlap: &super::Overlap| {
+            Row::new(
+                overlap.what,
+                vec![
+                    Cell::value(overlap.shared as f64),
+                    Cell::value(overlap.gone as f64),
+                    percent(overlap.gone_share),
+                    Cell::value(overlap.new as f64),
+                    percent(overlap.new_share),
+                ],
+            )
+        };
+        let count = |name: &str| Column::new(name, Format::Count);
+        let table = Table {
+            name: "overlap".into(),
+            caption: "What only one of the two has. Shares are of sessions, of documents those of impressions.".into(),
+            label: "".into(),
+            columns: vec![
+                count("in both"),
+                count("gone"),
+                Column::new("their share of the old", Format::Percent),
+                count("new"),
+                Column::new("their share of the new", Format::Percent),
+            ],
+            rows: self.overlaps.iter().map(row).collect(),
+            notes: vec![
+                "These shares depend on how long the logs are, so they are not tested; who asks and what is asked is, above.".into(),
+            ],
+        };
+        Section {
+            id: "new".into(),
+            title: "New and gone".into(),
+            question: "How much of the new log has the old one not seen?".into(),
+            answers: Vec::new(),
+            blocks: vec![Block::Table(table)],
+        }
+    }
+}
+
+fn sentence(change: &Change) -> String {
+    let p = change.corrected_p.map_or(String::new(), |p| format!("; p = {} after correction", Format::PValue.print(p)));
+    match change.old.zip(change.new) {
+        Some((old, new)) => format!(
+            "{}: {} instead of {} ({}{}{p}).",
+            change.aspect.title(),
+            Format::Measure.print(new),
+            Format::Measure.print(old),
+            if change.difference > 0.0 { "+" } else { "" },
+            Format::Percent.print(change.relative()),
+        ),
+        None => format!(
+            "{}: shares of random groups moved by {} in sum{p}.",
+            change.aspect.title(),
+            Format::Percent.print(change.difference)
+        ),
+    }
+}
+
+fn changes_table(name: &str, caption: &str, changes: &[&Change]) -> Table {
+    let optional = |value: Option<f64>| value.map_or(Cell::text("–"), Cell::value);
+    let row = |change: &&Change| {
+        let difference =
+            Cell { half_width: change.standard_error.map(|error| 2.0 * error), ..Cell::value(change.difference) };
+        Row::new(
+            change.aspect.title(),
+            vec![
+                optional(change.old),
+                optional(change.new),
+                difference,
+                Cell::value(change.relative()),
+                Cell::text(change.by),
+                optional(change.p),
+                optional(change.corrected_p),
+                Cell::text(if change.drifted { "drift" } else { "" }),
+            ],
+        )
+    };
+    Table {
+        name: name.into(),
+        caption: caption.into(),
+        label: "what".into(),
+        columns: vec![
+            Column::new("old", Format::Measure),
+            Column::new("new", Format::Measure),
+            Column::new("difference", Format::Measure),
+            Column::new("relative", Format::Percent),
+            Column::new("independent", Format::Text),
+            Column::new("p", Format::PValue),
+            Column::new("corrected p", Format::PValue),
+            Column::new("verdict", Format::Text),
+        ],
+        rows: changes.iter().map(row).collect(),
+        notes: Vec::new(),
+    }
+}
