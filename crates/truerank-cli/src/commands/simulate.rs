@@ -150,20 +150,23 @@ impl Simulate {
         let (impressions, clicked) = clicks.sums();
         let mut found = json!({
             "sessions": self.simulation.0.sessions, "impressions": impressions, "clicks": clicked,
-            "click_rate": clicks.rates(), "output": self.output,
+            "click_rate": clicks.rates(),
         });
-        match theta {
+        // What clicks come from stands before the names of the files, the truth's last.
+        let truth_is = match theta {
             Some(theta) => {
                 found["examination"] = json!(theta);
-                found["propensities"] = json!(truth);
+                "propensities"
             }
             None => {
                 let kinds = simulator.click_model().kinds;
                 let models: Vec<String> = kinds.iter().map(|kind| kind.browsing.kind.to_string()).collect();
                 found["kinds"] = json!(models);
-                found["click_model"] = json!(truth);
+                "click_model"
             }
-        }
+        };
+        found["output"] = json!(self.output);
+        found[truth_is] = json!(truth);
         found
     }
 
