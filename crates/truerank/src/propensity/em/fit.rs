@@ -143,7 +143,8 @@ impl<'a> Basis<'a> {
         Ok((0..observations.docs().len()).map(|doc| mean.of(doc)).collect())
     }
 
-    fn mean<'d>(&'d self, clicks: &Clicks<'_>) -> Mean<'d> {
+    /// The mean of each document's prior before a fit.
+    pub fn mean<'d>(&'d self, clicks: &Clicks<'_>) -> Mean<'d> {
         match &self.columns {
             None => clicks.mean_by_place(),
             Some(design) => Mean::by_features(design, clicks.first_guess.1),

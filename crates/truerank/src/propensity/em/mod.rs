@@ -12,6 +12,7 @@ mod hierarchy;
 mod kinds;
 mod learner;
 mod logistic;
+mod passes;
 mod prior;
 mod relevance;
 mod second_opinion;
