@@ -40,3 +40,36 @@ pub(super) fn compared_part(counts: &dyn CountsView, seed: u64) -> Result<Option
     })?;
     Ok(Some(part))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of `users` saw one document of each of `queries`.
+    fn counts(users: u32, queries: u32) -> Counts {
+        let all = (0..queries).flat_map(|query| (0..users).map(move |user| (query, user)));
+        let cell = |(query, user)| Cell { query, doc: 0, position: 1, user, impressions: 1, clicks: 0 };
+        let sessions = |(query, user)| SessionCount { query, user, sessions: 1 };
+        Counts {
+            queries: Ids::numbered(queries as usize),
+            users: Ids::numbered(users as usize),
+            cells: all.clone().map(cell).collect(),
+            sessions: all.map(sessions).collect(),
+            ..Counts::default()
+        }
+    }
+
+    #[test]
+    fn of_long_logs_whole_users_are_taken_or_where_they_are_few_whole_queries() {
+        assert!(compared_part(&counts(40, 1000), 1).unwrap().is_none());
+        let many = compared_part(&counts(8000, 10), 1).unwrap().unwrap();
+        assert!((3500..4500).contains(&many.users.len()), "{}", many.users.len());
+        assert!(
+            many.sessions_per_user().iter().all(|&sessions| sessions == 10) && many.cells.len() == many.sessions.len()
+        );
+        let few = compared_part(&counts(100, 1000), 1).unwrap().unwrap();
+        assert_eq!(few.users.len(), 100);
+        assert!(few.sessions.chunk_by(|a, b| a.query == b.query).all(|of_query| of_query.len() == 100));
+        assert!((30_000..50_000).contains(&few.cells.len()), "{}", few.cells.len());
+    }
+}

@@ -96,7 +96,7 @@ impl Doctor {
     ) -> Result<Diagnosis> {
         let form = if data.is_some() { RelevanceForm::Linear } else { RelevanceForm::Table };
         let users = EmUsers::suited_to(counts.users().len());
-        let em = RegressionEm::new().users(users).relevance(form).resamples(0).seed(self.seed);
+        let em = RegressionEm::new().users(users).relevance(form).resamples(0).evidence_of_users(false).seed(self.seed);
         self.examine_known(&KnownLog::estimated(counts, data, em), pages, progress)
     }
 

@@ -331,7 +331,10 @@ impl Diagnosis {
         });
         let compared = compared.map(|bias| {
             let (sessions, of) = (count(bias.sessions), count(self.sizes.users));
-            format!("Bias and groups are those of {} of {of} users and {sessions} of their sessions, drawn at random.", count(bias.users))
+            format!(
+                "Bias and groups are those of {} of {of} users and {sessions} of their sessions, drawn at random.",
+                count(bias.users)
+            )
         });
         tested.into_iter().chain(compared).collect()
     }

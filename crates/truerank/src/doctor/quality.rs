@@ -107,11 +107,7 @@ fn sample(counts: &dyn CountsView, seed: u64) -> Result<(Counts, Vec<u32>)> {
         is_sampled[query] = total == 0 || (total < CELLS && cells_of[query] <= CELLS);
         total += if is_sampled[query] { cells_of[query] } else { 0 };
     }
-    let mut sample = Counts {
-        queries: counts.queries().clone(),
-        docs: counts.docs().clone(),
-        ..Counts::default()
-    };
+    let mut sample = Counts { queries: counts.queries().clone(), docs: counts.docs().clone(), ..Counts::default() };
     counts.for_each_block(|cells, sessions| {
         sample.cells.extend(cells.iter().filter(|cell| is_sampled[cell.query as usize]));
         sample.sessions.extend(sessions.iter().filter(|count| is_sampled[count.query as usize]));

@@ -181,13 +181,15 @@ mod tests {
 
     #[test]
     fn every_cell_is_an_entry_of_its_user_wherever_counts_are() {
-        let cell = |query, doc, user| Cell { query, doc, position: 1 + (query + user) % 3, user, impressions: 3, clicks: 1 };
+        let cell =
+            |query, doc, user| Cell { query, doc, position: 1 + (query + user) % 3, user, impressions: 3, clicks: 1 };
         let docs = (0..40).flat_map(|query| (0..2).map(move |doc| (query, doc)));
         let users = |query: u32| (0..50u32).filter(move |user| (query + user) % 4 > 0);
         let mut cells: Vec<Cell> =
             docs.flat_map(|(query, doc)| users(query).map(move |user| cell(query, doc, user))).collect();
         cells.sort();
-        let sessions = (0..40).flat_map(|query| users(query).map(move |user| SessionCount { query, user, sessions: 3 }));
+        let sessions =
+            (0..40).flat_map(|query| users(query).map(move |user| SessionCount { query, user, sessions: 3 }));
         let counts = Counts {
             sessions: sessions.collect(),
             queries: Ids::numbered(40),

@@ -411,8 +411,7 @@ mod tests {
         let write = |clusters: Vec<u32>, users: Vec<i64>| {
             let fields =
                 vec![Field::new("user", DataType::Int64, false), Field::new("cluster", DataType::UInt32, false)];
-            let mut rows =
-                TableWriter::create(&path, FILE_TYPE, fields, &[("propensities", head.clone())]).unwrap();
+            let mut rows = TableWriter::create(&path, FILE_TYPE, fields, &[("propensities", head.clone())]).unwrap();
             rows.write(vec![Arc::new(Int64Array::from(users)), Arc::new(UInt32Array::from(clusters))]).unwrap();
             rows.finish().unwrap();
             Propensities::read(&path)

@@ -132,7 +132,10 @@ impl Users {
         let before = self.ids.ids().len();
         for (row, number) in columns.ids("user", &mut self.ids)?.into_iter().enumerate() {
             if number as usize != before + row {
-                let finding = format!("user '{}' has propensities twice, but needs them once", self.ids.ids().name(number as usize));
+                let finding = format!(
+                    "user '{}' has propensities twice, but needs them once",
+                    self.ids.ids().name(number as usize)
+                );
                 return Err(columns.place(row).error(finding));
             }
         }
@@ -169,9 +172,7 @@ impl Users {
         if let Some(values) = list(columns, "standard_errors", positions)? {
             self.evidence.standard_errors.extend(numbers(columns, "standard_errors", &values)?);
         }
-        for (name, counts) in
-            [("impressions", &mut self.evidence.impressions), ("clicks", &mut self.evidence.clicks)]
-        {
+        for (name, counts) in [("impressions", &mut self.evidence.impressions), ("clicks", &mut self.evidence.clicks)] {
             let Some(values) = list(columns, name, positions)? else { continue };
             let found = integers(&values).ok_or_else(|| not_a_list(columns, name, "whole numbers"))?;
             for value in found {

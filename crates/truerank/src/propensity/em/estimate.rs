@@ -286,9 +286,9 @@ impl<'a> Fitting<'a> {
         let docs = self.observations.docs().iter().zip(&found.fit.relevance);
         let details = Details {
             population: Evidence { standard_errors: found.population_errors, ..Evidence::of_positions(self.counts)? },
-            by_user: match personalized {
-                true => Evidence { standard_errors: found.by_user_errors, ..Evidence::of_users(self.counts)? },
-                false => Evidence::default(),
+            by_user: match (personalized, self.em.evidence_of_users) {
+                (true, true) => Evidence { standard_errors: found.by_user_errors, ..Evidence::of_users(self.counts)? },
+                _ => Evidence::default(),
             },
             fit: Some(Fit {
                 log_likelihood: found.fit.log_likelihood.iter().map(|value| value / found.fit.impressions).collect(),

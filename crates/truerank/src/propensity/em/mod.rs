@@ -219,6 +219,8 @@ options! {
     beside {
         /// Whether SQUAREM shortens the iteration; without it, plain EM.
         accelerated: bool = true,
+        /// Whether impressions and clicks behind each user's values are kept beside them.
+        evidence_of_users: bool = true,
     }
 }
 

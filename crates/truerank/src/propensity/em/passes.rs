@@ -63,13 +63,7 @@ struct Filled<'o> {
 
 impl<'a> Passes<'a> {
     /// The clicks of documents are those of the same log.
-    pub fn new(
-        entries: &'a UserEntries,
-        clicks: &'a [f64],
-        mean: Mean<'a>,
-        kinds: Kinds,
-        impressions: f64,
-    ) -> Self {
+    pub fn new(entries: &'a UserEntries, clicks: &'a [f64], mean: Mean<'a>, kinds: Kinds, impressions: f64) -> Self {
         let runs = (MOST_SUMS / entries.docs.max(1)).clamp(1, RUNS);
         let size = entries.len().div_ceil(runs).max(1);
         let runs = (0..entries.len()).step_by(size).map(|start| start..entries.len().min(start + size)).collect();
@@ -198,12 +192,10 @@ impl EachUser {
     /// Parts for so many users each, one after another.
     fn split(&mut self, users: impl Iterator<Item = usize>, positions: usize) -> Vec<Filled<'_>> {
         let (mut theta, mut deviation, mut kind) = (&mut self.theta[..], &mut self.deviation[..], &mut self.kind[..]);
-        let part = |users: usize| {
-            Filled {
-                theta: theta.split_off_mut(..users * positions).expect("as many as there are users"),
-                deviation: deviation.split_off_mut(..users * positions).expect("as many as there are users"),
-                kind: kind.split_off_mut(..users).expect("as many as there are users"),
-            }
+        let part = |users: usize| Filled {
+            theta: theta.split_off_mut(..users * positions).expect("as many as there are users"),
+            deviation: deviation.split_off_mut(..users * positions).expect("as many as there are users"),
+            kind: kind.split_off_mut(..users).expect("as many as there are users"),
         };
         users.map(part).collect()
     }

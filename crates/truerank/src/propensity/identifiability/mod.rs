@@ -179,7 +179,8 @@ impl Identifiability {
         let mut positions: Vec<u32> = self.position_pieces.concat();
         positions.extend((1..).zip(&self.silent).filter(|(_, slots)| **slots > 0).map(|(position, _)| position));
         let several = positions.iter().any(|&position| position != positions[0]);
-        several && self.pieces.iter().all(|piece| piece.slots.iter().all(|slot| slot.position == piece.slots[0].position))
+        several
+            && self.pieces.iter().all(|piece| piece.slots.iter().all(|slot| slot.position == piece.slots[0].position))
     }
 }
 
