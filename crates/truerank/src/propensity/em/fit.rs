@@ -85,6 +85,11 @@ impl<'a> Basis<'a> {
         Basis { columns: None, prior }
     }
 
+    /// The same for some of the documents.
+    pub fn select(&self, docs: &[u32]) -> Basis<'_> {
+        Basis { columns: self.columns.as_ref().map(|design| Box::new(design.select(docs))), prior: self.prior }
+    }
+
     /// Fits θ and γ, from where `start` left them.
     pub fn fit(
         &self,

@@ -61,7 +61,7 @@ impl Fitting<'_> {
         let (count, held_out) = match groups.map(UserGroups::count) {
             None => (1, Vec::new()),
             Some(ClusterCount::Given(count)) => (count, Vec::new()),
-            Some(ClusterCount::Chosen { most }) => self.choose(&basis, &population, most.min(users))?,
+            Some(ClusterCount::Chosen { most }) => self.choose(&basis, most.min(users))?,
         };
         let found = match count {
             0 => Found::alike(population, users),
@@ -92,40 +92,35 @@ impl Fitting<'_> {
 
     /// The same for logs in which users, or what they saw, are many: kinds of a random part of them, then a few steps with all.
     fn fit_many(&self, basis: &Basis<'_>, population: &Fitted, asked: (usize, Option<&UserGroups>)) -> Result<Found> {
-        let together = self.observations.as_ref();
-        let means = basis.means(together, population)?;
         let sampled = Observations::sample(self.counts, self.keep.as_deref(), self.em.seed, MOST_FITTED)?;
-        let (kinds, converged) = self.kinds_of(sampled, population, &means, asked)?;
+        let (of_part, kinds) = self.kinds_of(&sampled, basis, population, asked)?;
+        drop(sampled);
         let entries = UserEntries::of(self.counts, self.keep.as_deref())?;
-        let clicks = Clicks::new(together, None)?;
+        let clicks = Clicks::new(self.observations.as_ref(), None)?;
         self.progress.begin("estimating users", LAST_STEPS as u64);
         let squarem = Squarem { iterations: LAST_STEPS, ..self.squarem() };
         let passes = Passes::new(&entries, clicks.of_docs(), basis.mean(&clicks), kinds, clicks.impressions());
-        let (fit, kinds, users) = passes.run(population, squarem, self.progress)?;
-        Ok(Found { fit: Fitted { converged, ..fit }, users, of_kinds: kinds.theta })
+        // Documents are as all users say at first; what they are like before their clicks, as the part says that knows of kinds.
+        let start = Fitted { relevance: population.relevance.clone(), ..of_part };
+        let (fit, kinds, users) = passes.run(&start, squarem, self.progress)?;
+        Ok(Found { fit: Fitted { converged: start.converged, ..fit }, users, of_kinds: kinds.theta })
     }
 
-    /// The kinds of a part of the users, and whether their fit converged. What documents are like before their clicks is as all
-    /// users say.
+    /// The kinds of a part of the users.
     fn kinds_of(
         &self,
-        sampled: Sampled<1>,
+        sampled: &Sampled<1>,
+        basis: &Basis<'_>,
         population: &Fitted,
-        means: &[f64],
         asked: (usize, Option<&UserGroups>),
-    ) -> Result<(Kinds, bool)> {
+    ) -> Result<(Fitted, Kinds)> {
         let clicks = Clicks::new(&sampled.parts[0], None)?;
         let exposed = clicks.exposed_to(&sampled.select(&population.relevance))?;
         let users = clicks.of_users(&exposed);
         let kinds = self.find_kinds(&users, asked);
         let theta = kinds.expect(&users).theta;
         let squarem = self.begin_kinds();
-        let fit = Hierarchy::new(&clicks, Mean::Fixed(sampled.select(means)), Slots::Kinds(kinds));
-        let start = fit.start_with(&theta, population.shape());
-        match fit.run(start, squarem, self.progress)? {
-            (fitted, Slots::Kinds(kinds)) => Ok((kinds, fitted.converged)),
-            (_, Slots::Free) => unreachable!("what was given is given back"),
-        }
+        basis.select(&sampled.docs).fit_kinds(&clicks, population, (kinds, &theta), squarem, self.progress)
     }
 
     fn find_kinds(&self, users: &UserClicks<'_>, (count, groups): (usize, Option<&UserGroups>)) -> Kinds {
@@ -150,15 +145,9 @@ impl Fitting<'_> {
     ///
     /// A user's sessions of a query are held out together: within a page clicks depend on each other, and kinds of
     /// pages would otherwise pass for kinds of users.
-    fn choose(&self, basis: &Basis<'_>, population: &Fitted, most: usize) -> Result<(usize, Vec<HeldOut>)> {
+    fn choose(&self, basis: &Basis<'_>, most: usize) -> Result<(usize, Vec<HeldOut>)> {
         let sampled = Observations::halves(self.counts, self.keep.as_deref(), self.em.seed, MOST_TRIED)?;
-        let trial = match sampled.is_part {
-            false => Trial::of_all(self, &sampled)?,
-            true => {
-                let means = basis.means(self.observations.as_ref(), population)?;
-                Trial::of_part(&sampled, population, sampled.select(&means))?
-            }
-        };
+        let trial = Trial::of(self, basis, &sampled)?;
         let (mut numbers, mut by_user) = (Vec::new(), Vec::<Vec<f64>>::new());
         self.progress.begin("choosing the number of kinds", candidates(most).len() as u64);
         let (mut totals, mut in_vain) = (Vec::new(), 0);
@@ -305,23 +294,16 @@ struct Trial<'t> {
 }
 
 impl<'t> Trial<'t> {
-    /// With all that users saw; what documents are like before their clicks is learned from the part to fit.
-    fn of_all(fitting: &Fitting<'_>, sampled: &'t Sampled<2>) -> Result<Self> {
+    /// What documents are like before their clicks is learned from the part to fit.
+    fn of(fitting: &Fitting<'_>, basis: &Basis<'_>, sampled: &'t Sampled<2>) -> Result<Self> {
         let together = sampled.parts[0].together();
         let weighted = Weighted::new(&together)?;
-        let basis = fitting.basis(&weighted)?;
+        let basis = match sampled.is_part {
+            false => fitting.basis(&weighted)?,
+            true => basis.select(&sampled.docs),
+        };
         let population = basis.fit(&weighted, None, ROUGHLY, &Silent)?;
         let means = basis.means(&together, &population)?;
-        Trial::new(sampled, population, means)
-    }
-
-    /// With a random part, which hardly shows in what all users say of documents before their clicks, `means`.
-    fn of_part(sampled: &'t Sampled<2>, known: &Fitted, means: Vec<f64>) -> Result<Self> {
-        let together = sampled.parts[0].together();
-        let clicks = Clicks::new(&together, None)?;
-        let fit = Hierarchy::new(&clicks, Mean::Fixed(means.clone()), Slots::Free);
-        let start = fit.start_with(&known.examination, known.shape());
-        let (population, _) = fit.run(start, ROUGHLY, &Silent)?;
         Trial::new(sampled, population, means)
     }
 
