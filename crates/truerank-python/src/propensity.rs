@@ -113,7 +113,7 @@ impl PyPropensities {
         run_quiet(py, || Propensities::read(&path)).map(PyPropensities::from)
     }
 
-    /// Writes them as JSON.
+    /// Writes them as JSON, or as Parquet with a row per user where the name ends in `.parquet`: smaller and quicker where users are many.
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         run_quiet(py, || self.inner.write(&path))
     }

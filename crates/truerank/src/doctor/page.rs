@@ -310,6 +310,7 @@ impl Diagnosis {
             let [pages, clicks] = [found.pages, found.clicks].map(|number| Format::Count.print(number as f64));
             format!("{pages} pages with {clicks} clicks can be compared between users.")
         }));
+        notes.extend(self.parts_looked_at());
         notes.extend(self.permutations_needed().map(|needed| {
             format!(
                 "With {} permutations no p falls below {}, so nothing can be found; at least {needed} are needed.",
@@ -317,6 +318,25 @@ impl Diagnosis {
             )
         }));
         notes
+    }
+
+    /// What tests and sizes rest on, where that is a random part of a long log.
+    fn parts_looked_at(&self) -> Vec<String> {
+        let count = |number: u64| Format::Count.print(number as f64);
+        let all = self.sizes.sessions;
+        let tested = self.dependence.as_ref().map(|found| found.sessions).filter(|&sessions| sessions < all);
+        let compared = self.bias.as_ref().filter(|bias| bias.sessions < all);
+        let tested = tested.map(|sessions| {
+            format!("What users search for is tested on a random {} of {} sessions.", count(sessions), count(all))
+        });
+        let compared = compared.map(|bias| {
+            let (sessions, of) = (count(bias.sessions), count(self.sizes.users));
+            format!(
+                "Bias and groups are those of {} of {of} users and {sessions} of their sessions, drawn at random.",
+                count(bias.users)
+            )
+        });
+        tested.into_iter().chain(compared).collect()
     }
 
     fn group_figure(&self) -> Figure {
