@@ -2,7 +2,8 @@
 
 use super::browsing::{logistic, logit};
 use super::expectation::{Known, Sum, curvature};
-use super::prior::{BetaPrior, evidence, means};
+use super::place::Place;
+use super::prior::{BetaPrior, evidence};
 use crate::propensity::em::{Logistic, MARGIN, RelevanceModel};
 
 /// γ, or σ, of each document.
@@ -13,7 +14,7 @@ pub(super) struct Documents<'a> {
     counts: Vec<(f64, f64)>,
     /// Whether the evidence of sums is that of 1 less the value.
     of_complement: bool,
-    place_of_doc: &'a [u32],
+    places: &'a [Place],
     /// By the place where a document is usually shown. Engines show good documents first: one mean for all would take what is
     /// relevance at the top for examination.
     pub prior: BetaPrior,
@@ -31,15 +32,14 @@ pub(super) struct Regression<'a> {
 const CERTAIN: f64 = 1e12;
 
 impl<'a> Documents<'a> {
-    pub fn new(place_of_doc: &'a [u32], prior: BetaPrior, regression: Option<Regression<'a>>, start: f64) -> Self {
-        let values = vec![start; place_of_doc.len()];
-        Documents { values, counts: Vec::new(), of_complement: false, place_of_doc, prior, regression }
+    pub fn new(places: &'a [Place], prior: BetaPrior, regression: Option<Regression<'a>>, start: f64) -> Self {
+        let values = vec![start; places.len()];
+        Documents { values, counts: Vec::new(), of_complement: false, places, prior, regression }
     }
 
     /// Sums over values, from what is believed of them.
     pub fn summed(mut self) -> Self {
-        let believed = |place: &u32| self.prior.of(*place as usize);
-        self.counts = self.place_of_doc.iter().map(believed).collect();
+        self.counts = self.places.iter().map(|place| self.prior.of(*place)).collect();
         self.values = self.counts.iter().map(|(won, of)| won / of).collect();
         if let Some(regression) = &self.regression {
             regression.tell(&mut self.values);
@@ -73,8 +73,9 @@ impl<'a> Documents<'a> {
         }
     }
 
-    fn place(&self, doc: usize) -> usize {
-        self.place_of_doc[doc] as usize
+    /// What is believed of a document that is seen for the first time, by position.
+    pub fn unseen(&self, positions: usize) -> Vec<f64> {
+        (1..=positions).map(|position| self.prior.mean(Place::first_seen(position))).collect()
     }
 
     /// All parameters, for acceleration.
@@ -90,8 +91,9 @@ impl<'a> Documents<'a> {
         let values = take(point, self.values.len());
         self.values.iter_mut().zip(values).for_each(|(own, value)| *own = value.clamp(MARGIN, 1.0 - MARGIN));
         let trials = take(point, self.counts.len());
-        for ((count, value), trials) in self.counts.iter_mut().zip(&self.values).zip(trials) {
-            let of = trials.exp().max(self.prior.strength);
+        let counts = self.counts.iter_mut().zip(&self.values).zip(self.places);
+        for (((count, value), place), trials) in counts.zip(trials) {
+            let of = trials.exp().max(self.prior.strength_at(*place));
             *count = (value * of, of);
         }
         if let Some(regression) = &mut self.regression {
@@ -109,7 +111,7 @@ impl<'a> Documents<'a> {
         if !self.counts.is_empty() {
             return 0.0;
         }
-        let density = |doc: usize| self.prior.log_density(self.place(doc), self.values[doc]);
+        let density = |doc: usize| self.prior.log_density(self.places[doc], self.values[doc]);
         match &self.regression {
             None => (0..self.values.len()).map(density).sum(),
             Some(regression) => self.others(regression).map(density).sum(),
@@ -127,7 +129,7 @@ impl<'a> Documents<'a> {
         if !self.counts.is_empty() {
             self.move_means(sums);
             for (doc, (count, sum)) in self.counts.iter_mut().zip(sums).enumerate() {
-                let (won, of) = self.prior.of(self.place_of_doc[doc] as usize);
+                let (won, of) = self.prior.of(self.places[doc]);
                 *count = (won + sum.won, of + sum.of);
             }
         }
@@ -144,10 +146,9 @@ impl<'a> Documents<'a> {
     /// The prior's means are moved in every step, as they and users' parameters explain the same clicks: in turns of many steps
     /// they would follow each other slowly.
     fn move_means(&mut self, sums: &[Sum]) {
-        let counts = |doc: usize| (self.place_of_doc[doc], sums[doc].won, sums[doc].of);
-        let (classes, strength) = (self.prior.means.len(), self.prior.strength);
         // Documents with features count too: they may be all there are, and unseen ones get these means.
-        self.prior.means = means((0..sums.len()).map(counts), classes, strength);
+        let counts = |doc: usize| (self.places[doc], sums[doc].won, sums[doc].of);
+        self.prior.means = self.prior.moved_means(sums.len(), counts);
     }
 
     /// Least squares of the logit: sums as [`Family::Additive`](super::kind::Family) has them.
@@ -168,7 +169,7 @@ impl<'a> Documents<'a> {
 
     fn move_table(&mut self, sums: &[Sum], moved: impl Fn(&Sum, (f64, f64), f64) -> f64) {
         for (doc, (value, sum)) in self.values.iter_mut().zip(sums).enumerate() {
-            let believed = self.prior.of(self.place_of_doc[doc] as usize);
+            let believed = self.prior.of(self.places[doc]);
             *value = moved(sum, believed, *value).clamp(MARGIN, 1.0 - MARGIN);
         }
     }
@@ -185,15 +186,15 @@ impl<'a> Documents<'a> {
 
     /// The prior that suits what was found.
     pub fn fitted_prior(&self, sums: &[Sum]) -> BetaPrior {
-        let places = self.place_of_doc.iter().copied();
+        let places = self.places.iter().copied();
         let items = match &self.regression {
             None => evidence(places.zip(sums)),
-            Some(regression) => evidence(self.others(regression).map(|doc| (self.place_of_doc[doc], &sums[doc]))),
+            Some(regression) => evidence(self.others(regression).map(|doc| (self.places[doc], &sums[doc]))),
         };
         let prior = if self.of_complement { self.prior.of_complement() } else { self.prior.clone() };
         match self.counts.is_empty() {
             true => prior.fitted(&items),
-            false => BetaPrior { strength: prior.fitted_strength(&items), means: self.prior.means.clone() },
+            false => prior.with_fitted_strength(&items).with_means(self.prior.means.clone()),
         }
     }
 }

@@ -7,7 +7,8 @@ use super::documents::{Documents, take};
 use super::expectation::{Component, Expected, Known, OfDocuments, Step, Sum};
 use super::kind::Family;
 use super::observed::{Observed, Piece};
-use super::prior::{BetaPrior, evidence, means};
+use super::place::Place;
+use super::prior::{BetaPrior, evidence};
 use crate::Result;
 use crate::propensity::em::{Iteration, MARGIN, jump_length, jump_of, squared_lengths};
 
@@ -89,9 +90,10 @@ impl Part {
     /// Moves what is believed on average, as [`Documents`] do.
     fn move_means(&mut self, sums: &[Sum]) {
         let width = self.width();
-        let counts = sums.iter().enumerate().map(|(place, sum)| ((place % width) as u32, sum.won, sum.of));
         let strength = self.believed[0].1;
-        let means = means(counts, width, strength);
+        let prior = BetaPrior::of_classes(self.believed.iter().map(|(won, of)| won / of).collect(), strength);
+        let counts = |number: usize| (Place::knot(number % width), sums[number].won, sums[number].of);
+        let means = prior.moved_means(sums.len(), counts);
         self.believed.iter_mut().zip(means).for_each(|(believed, mean)| *believed = (mean * strength, strength));
     }
 
@@ -167,16 +169,15 @@ impl Part {
         let (won, of) = self.believed[first];
         let start = BetaPrior::new(classes, if of > 0.0 { won / of } else { 0.5 }, of.max(1.0));
         let rows = sums.chunks_exact(self.width());
-        let items = evidence(rows.flat_map(|row| (0..).zip(&row[first..first + classes])));
+        let items = evidence(rows.flat_map(|row| (0..).map(Place::knot).zip(&row[first..first + classes])));
         let prior = match self.counts.is_empty() {
             true => start.fitted(&items),
             false => {
                 let means = self.believed.iter().map(|(won, of)| won / of).collect();
-                let prior = BetaPrior { means, strength: of };
-                BetaPrior { strength: prior.fitted_strength(&items), ..prior }
+                BetaPrior::of_classes(means, of).with_fitted_strength(&items)
             }
         };
-        (0..classes).for_each(|class| self.believed[first + class] = prior.of(class));
+        (0..classes).for_each(|class| self.believed[first + class] = prior.of(Place::knot(class)));
     }
 }
 
@@ -276,7 +277,7 @@ impl Em<'_> {
     }
 
     /// The log-likelihood of each user under a part.
-    fn of_users(&self, part: usize) -> Vec<f64> {
+    pub(super) fn of_users(&self, part: usize) -> Vec<f64> {
         let mut sums = vec![0.0; self.observed.users];
         let found = self.of_pieces(part, |_| Vec::new());
         for (piece, expected) in self.observed.pieces.iter().zip(found) {
@@ -369,6 +370,9 @@ impl Em<'_> {
             let prior = documents.fitted_prior(&totals.satisfaction);
             moved = moved.max(prior.distance(&documents.prior));
             documents.prior = prior;
+        }
+        if self.has_hidden_stops() {
+            return moved.max(self.fit_hidden_stops());
         }
         for (part, sums) in self.parts.iter_mut().zip(&totals.browsing) {
             moved = moved.max(part.fit_prior(sums));

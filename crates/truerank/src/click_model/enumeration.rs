@@ -185,9 +185,9 @@ fn expected_of(
 ) -> Totals {
     let kind = users[0].kind;
     let observed = Observed::new(&transitions_of(pages), users.len(), per_user, &[kind]);
-    let none = BetaPrior::new(6, 0.5, 0.0);
+    let none = BetaPrior::new(1, 0.5, 0.0);
     let documents = |values: &[f64]| {
-        let mut documents = Documents::new(&observed.place_of_doc, none.clone(), None, 0.5);
+        let mut documents = Documents::new(&observed.places, none.clone(), None, 0.5);
         documents.values = values.to_vec();
         if summed { documents.certain() } else { documents }
     };

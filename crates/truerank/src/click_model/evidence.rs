@@ -12,6 +12,7 @@
 //! `Σ ln(1−ε_i p) = −Σ (ε_i p + ε_i² p²/2 + …)` are exact, and so is any mixture of two chances.
 
 use super::expectation::Sum;
+use super::place::Place;
 use crate::propensity::gamma::ln_gamma;
 
 /// Steps to each side of the mode, and how wide they are in standard deviations there.
@@ -29,7 +30,7 @@ const ALIKE: f64 = 1e-9;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Item {
     /// Which parameters it is like.
-    pub class: u32,
+    pub place: Place,
     /// Successes.
     pub won: f64,
     /// Two chances, and how many misses each stands for.
@@ -45,14 +46,19 @@ pub(super) struct Counts {
 
 impl Item {
     /// `None` where there is nothing to tell.
-    pub fn new(class: u32, sum: &Sum) -> Option<Self> {
-        let item = Item { class, won: sum.evident, misses: two_chances(&sum.missed) };
+    pub fn new(place: Place, sum: &Sum) -> Option<Self> {
+        let item = Item { place, won: sum.evident, misses: two_chances(&sum.missed) };
         (item.trials() > 0.0).then_some(item)
     }
 
     /// Successes and the chances that were missed.
     pub fn trials(&self) -> f64 {
         self.won + self.misses.iter().map(|(chance, weight)| chance * weight).sum::<f64>()
+    }
+
+    /// Successes and misses, however small their chance was.
+    pub fn outcomes(&self) -> f64 {
+        self.won + self.misses.iter().map(|(_, weight)| weight).sum::<f64>()
     }
 
     /// Whether all chances were whole trials.
@@ -161,7 +167,7 @@ mod tests {
     fn item(won: f64, misses: &[(f64, f64)]) -> Item {
         let mut sum = Sum { evident: won, ..Sum::default() };
         misses.iter().for_each(|&(chance, weight)| sum += Sum::default().seeing(0.0, weight, chance));
-        Item::new(0, &sum).unwrap()
+        Item::new(Place::knot(0), &sum).unwrap()
     }
 
     /// The integral and the mean by a hundred thousand points.

@@ -226,15 +226,15 @@ impl ClickModelOptions {
             // are mixed: there it led a fit to give all users to one model (`recovery`), for a reason that is not known.
             ModelPrior::Fitted => {
                 let believed = if self.model.len() == 1 { (1.0, 2.0) } else { (0.0, 0.0) };
-                (believed, BetaPrior::new(observed.positions, 0.3, FIRST_STRENGTH))
+                (believed, BetaPrior::by_place(observed.positions, 0.3, FIRST_STRENGTH))
             }
-            ModelPrior::Laplace => ((1.0, 2.0), BetaPrior::new(observed.positions, 0.5, 2.0)),
-            ModelPrior::None => ((0.0, 0.0), BetaPrior::new(observed.positions, 0.5, 0.0)),
+            ModelPrior::Laplace => ((1.0, 2.0), BetaPrior::new(1, 0.5, 2.0)),
+            ModelPrior::None => ((0.0, 0.0), BetaPrior::new(1, 0.5, 0.0)),
         };
         let regression =
             || design.map(|(design, docs)| Regression { model: Logistic::new(design, 0.5), docs: docs.clone() });
         let documents = || {
-            let documents = Documents::new(&observed.place_of_doc, first.clone(), regression(), 0.5);
+            let documents = Documents::new(&observed.places, first.clone(), regression(), 0.5);
             if self.is_summed() { documents.summed() } else { documents }
         };
         let users = self.per_user.then_some(observed.users);
@@ -280,7 +280,11 @@ impl ClickModelOptions {
                 }
             }
         }
-        self.run(em, self.iterations, progress)
+        let fit = self.run(em, self.iterations, progress)?;
+        if self.is_summed() && em.has_hidden_stops() {
+            em.sum_over_stops();
+        }
+        Ok(fit)
     }
 
     fn run(&self, em: &mut Em<'_>, iterations: usize, progress: &dyn Progress) -> Result<Fit> {
@@ -328,8 +332,11 @@ impl ClickModelOptions {
             queries: log.queries.clone(),
             docs: log.docs.clone(),
             documents: documents(&em),
-            unseen_attraction: em.attraction.prior.means.clone(),
-            unseen_satisfaction: em.satisfaction.as_ref().map_or_else(Vec::new, |them| them.prior.means.clone()),
+            unseen_attraction: em.attraction.unseen(em.observed.positions),
+            unseen_satisfaction: em
+                .satisfaction
+                .as_ref()
+                .map_or_else(Vec::new, |them| them.unseen(em.observed.positions)),
             notes: self.notes(em.parts.len(), fit.converged),
             fit: Fit {
                 log_likelihood: fit.log_likelihood.iter().map(|value| value / em.observed.impressions).collect(),

@@ -32,8 +32,16 @@
 //! - The prior's means by place move in every step, to the mean of what documents are found to be; its strength is where what is
 //!   evident is likeliest, each click with the chance that it had given the clicks above, integrated over γ (`evidence`).
 //!
-//! `sparse` has what is found on sparse simulated logs: θ of `pbm` at position 4 is still about a tenth too small, so this is no
-//! cure for all. Where users have their own θ, it is summed over in the same way.
+//! # What a prior has to know of a place
+//!
+//! The sum over γ is only as good as what is believed of γ. In a sparse log most clicks on a document are explained by its
+//! place, so if documents of one place differ by the position where they were seen, θ takes the difference. `place` has three
+//! such cases; each was found by an exact sum with and without it. A fourth is the strength: with one for all places, a position
+//! whose documents differ less than the prior says gets a smaller θ, as `θ²·E[γ²]` is what double clicks show. So strength depends
+//! on the place, too.
+//!
+//! `sparse` has what is found on sparse simulated logs. Where users have their own θ, it is summed over in the same way; λ of `dbn`
+//! and τ of `ccm` are summed over on a grid (`users`).
 //!
 //! [`Browsing`] is a model with the parameters of one kind of user. It draws sessions with their latents (`draw`) and predicts
 //! clicks; tests compare it, and the expectation steps, with sums over all latent paths (`enumeration`). `measures` has
@@ -60,6 +68,7 @@ mod log;
 mod measures;
 mod model;
 mod observed;
+mod place;
 mod prior;
 #[cfg(test)]
 mod recovery;
@@ -67,6 +76,7 @@ mod recovery;
 mod sparse;
 #[cfg(test)]
 pub(crate) mod testing;
+mod users;
 
 pub use browsing::{Browsing, Exposed, FLOOR, PageView};
 pub use cells::ModelCell;
