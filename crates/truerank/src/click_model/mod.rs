@@ -35,8 +35,8 @@
 //! # What a prior has to know of a place
 //!
 //! The sum over γ is only as good as what is believed of γ. In a sparse log most clicks on a document are explained by its
-//! place, so if documents of one place differ by the position where they were seen, θ takes the difference. `place` has three
-//! such cases; each was found by an exact sum with and without it. A fourth is the strength: with one for all places, a position
+//! place, so if documents of one place differ by the position where they were seen, θ takes the difference. `place` has two
+//! such cases; each was found by an exact sum with and without it. A third is the strength: with one for all places, a position
 //! whose documents differ less than the prior says gets a smaller θ, as `θ²·E[γ²]` is what double clicks show. So strength depends
 //! on the place, too.
 //!

@@ -174,25 +174,20 @@ impl Observed {
 
     /// Impressions, sessions, and where documents are usually shown.
     fn count_impressions(&mut self) {
-        let mut of_docs = vec![Shows::default(); self.docs.len()];
-        let mut of_queries = vec![Shows::default(); self.docs.last().map_or(0, |(query, _)| *query as usize + 1)];
+        let mut sums = vec![(0.0, 0.0); self.docs.len()];
         for block in &self.blocks {
             let starts = self.steps[block.steps.clone()].iter().filter(|step| step.from == 0);
             let sessions: f64 = starts.map(|step| step.sessions).sum();
             let range = self.lists.range(block.list as usize);
             self.sessions += sessions;
             self.impressions += sessions * range.len() as f64;
-            let (docs, positions) = (&self.lists.docs[range.clone()], &self.lists.positions[range]);
-            let below = positions.last().map_or(1, |last| last + 1);
-            for (&doc, &position) in docs.iter().zip(positions) {
-                of_docs[doc as usize].add(sessions, position, below);
-            }
-            if let Some(&doc) = docs.first() {
-                of_queries[self.docs[doc as usize].0 as usize].add(sessions, below, below);
+            for (&doc, &position) in self.lists.docs[range.clone()].iter().zip(&self.lists.positions[range]) {
+                let sum = &mut sums[doc as usize];
+                *sum = (sum.0 + sessions, sum.1 + sessions * f64::from(position));
             }
         }
-        let place = |(shows, (query, _)): (&Shows, &(u32, u32))| shows.place(&of_queries[*query as usize]);
-        self.places = of_docs.iter().zip(&self.docs).map(place).collect();
+        let place = |(shown, positions): (f64, f64)| Place::new(positions / f64::max(shown, 1.0), shown);
+        self.places = sums.into_iter().map(place).collect();
     }
 
     fn add_cells(&mut self, kinds: &[ClickModelKind]) {
@@ -237,28 +232,6 @@ impl Observed {
                 steps: &self.steps[block.steps.clone()],
             }
         })
-    }
-}
-
-/// Sessions that showed a document, or of a query, with sums of positions and of those just below the page.
-#[derive(Debug, Clone, Copy, Default)]
-struct Shows {
-    sessions: f64,
-    positions: f64,
-    below: f64,
-}
-
-impl Shows {
-    fn add(&mut self, sessions: f64, position: u32, below: u32) {
-        self.sessions += sessions;
-        self.positions += sessions * f64::from(position);
-        self.below += sessions * f64::from(below);
-    }
-
-    /// The place of a document, which other sessions of its query have below their pages.
-    fn place(&self, query: &Shows) -> Place {
-        let positions = self.positions + query.below - self.below;
-        Place::new(positions / query.sessions.max(1.0), self.sessions)
     }
 }
 

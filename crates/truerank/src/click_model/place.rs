@@ -1,14 +1,13 @@
 //! Where documents are usually shown: sessions and positions in, for each document a place that a prior looks up out.
 //!
-//! Engines show good documents first, so what is believed of a document depends on where it is usually shown. Three things
-//! bias examination if they are left out, since they make documents of one place differ by the position at which they were seen:
+//! Engines show good documents first, so what is believed of a document depends on where it is usually shown. Two things bias
+//! examination if they are left out, since they make documents of one place differ by the position at which they were seen:
 //!
 //! - Documents between two places lie between them: of those usually shown at 1 to 1.5, the ones that were seen at 2 are the worse
 //!   ones. So places are not rounded; a prior is interpolated between knots.
 //! - The place of a document that was shown once says less than that of one that was shown often at the same place: it may be
 //!   there by chance, and is nearer to the mean of all. So a prior has two curves, for documents shown once and for those shown
 //!   always, and others lie between them.
-//! - A session of the query that did not show the document counts as if it stood below the page.
 
 /// Up to this position there is a knot at each, then ever fewer: one for each tenth more.
 const DENSE: f64 = 10.0;
@@ -28,7 +27,7 @@ impl Place {
         Place { at: knot as f64, seldom: 0.0 }
     }
 
-    /// Of a document with this mean position over all sessions of its query, shown in so many of them.
+    /// Of a document with this mean position over the sessions that showed it.
     pub fn new(mean_position: f64, shown: f64) -> Self {
         let mean = mean_position.max(1.0);
         let at = if mean <= DENSE { mean - 1.0 } else { DENSE - 1.0 + DENSE * (mean / DENSE).ln() };
@@ -40,9 +39,9 @@ impl Place {
         Place::new(position as f64, 1.0)
     }
 
-    /// How many knots places have where pages have so many positions, and one stands for what is below.
+    /// How many knots places have where pages have so many positions.
     pub fn knots(positions: usize) -> usize {
-        Place::new(positions as f64 + 1.0, 1.0).at.ceil() as usize + 1
+        Place::new(positions as f64, 1.0).at.ceil() as usize + 1
     }
 }
 
@@ -56,9 +55,9 @@ mod tests {
             assert_eq!(Place::first_seen(position), Place { at: position as f64 - 1.0, seldom: 1.0 });
         }
         assert_eq!(Place::new(2.5, 4.0), Place { at: 1.5, seldom: 0.25 });
-        assert_eq!((Place::knots(1), Place::knots(8), Place::knots(9)), (2, 9, 10));
+        assert_eq!((Place::knots(0), Place::knots(1), Place::knots(8), Place::knots(10)), (1, 1, 8, 10));
         assert!(Place::knots(1000) < 60);
-        let below = Place::new(1001.0, 3.0).at;
-        assert!(below > Place::new(1000.0, 3.0).at && below <= (Place::knots(1000) - 1) as f64);
+        let last = Place::new(1000.0, 3.0).at;
+        assert!(last > Place::new(999.0, 3.0).at && last <= (Place::knots(1000) - 1) as f64);
     }
 }

@@ -356,7 +356,7 @@ mod tests {
     fn means_and_strengths_between_places_are_found() {
         let mut random = stream(4, "test", 0);
         let items: Vec<Item> = (0..30_000).map(|number| placed(number, &mut random)).collect();
-        let found = BetaPrior::by_place(4, 0.3, 4.0).fitted(&items);
+        let found = BetaPrior::by_place(5, 0.3, 4.0).fitted(&items);
         for (at, seldom) in [(0.0, 1.0), (0.5, 0.1), (1.5, 0.5), (3.0, 1.0), (3.5, 0.05)] {
             let place = Place { at, seldom };
             let mean = 0.5 - 0.1 * at + 0.05 * at * seldom;
