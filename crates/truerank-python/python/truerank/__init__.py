@@ -3,11 +3,13 @@
 from typing import TYPE_CHECKING
 
 from . import click_model, experiment, propensity
+from ._params import with_options as _with_options
 from ._truerank import (
     ClickEvaluation,
     ClickModel,
     Comparison,
     Counts,
+    DataWarning,
     Dataset,
     Diagnosis,
     Evaluation,
@@ -49,6 +51,7 @@ __all__ = [
     "ClickModel",
     "Comparison",
     "Counts",
+    "DataWarning",
     "Dataset",
     "Diagnosis",
     "Evaluation",
@@ -66,6 +69,7 @@ __all__ = [
     "Table",
     "TrainedRanker",
     "__version__",
+    "click_model",
     "doctor",
     "drift",
     "evaluate",
@@ -91,6 +95,27 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ._ranker import Ranker
+else:
+    # Signatures and documentation have every option with its default.
+    for _name, _stages in {
+        "doctor": ["Log", "Memory", "Doctor"],
+        "drift": ["Drift", "Memory"],
+        "evaluate": ["Measure"],
+        "evaluate_clicks": ["Clicks"],
+        "fit": ["Log", "Fit"],
+        "generate": ["Generation"],
+        "merge": ["Merge", "Memory"],
+        "read_dataset": ["Data"],
+        "read_splits": ["Data"],
+        "read_svmlight": ["Data"],
+        "relevance": ["Relevance"],
+        "simulate": ["Simulation", "Production"],
+    }.items():
+        globals()[_name] = _with_options(globals()[_name], *_stages)
+    Counts.from_log = staticmethod(_with_options(Counts.from_log, "Log", "Memory", "Count"))
+    for _name in ["labels", "to_lightgbm", "to_xgboost"]:
+        setattr(Relevance, _name, _with_options(getattr(Relevance, _name), "Export"))
+    del _name, _stages
 
 
 def __getattr__(name):
