@@ -18,6 +18,7 @@ mod experiment;
 mod fit;
 mod html;
 mod ids;
+mod interleaving;
 mod json;
 mod log;
 mod methods;
@@ -58,6 +59,8 @@ mod _truerank {
     use crate::experiment::{PyResults, run_experiment};
     #[pymodule_export]
     use crate::fit::{PyFitOutcome, fit};
+    #[pymodule_export]
+    use crate::interleaving::interleaving;
     #[pymodule_export]
     use crate::methods::_estimate_examination;
     #[pymodule_export]

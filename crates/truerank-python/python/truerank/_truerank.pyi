@@ -20,6 +20,7 @@ from ._options import (
     ExportOptions,
     FitOptions,
     GenerationOptions,
+    InterleavingOptions,
     LogOptions,
     MeasureOptions,
     MemoryOptions,
@@ -57,6 +58,7 @@ class _CountingOptions(_LogOptions, MemoryOptions, CountOptions, total=False): .
 class _DoctorOptions(_LogOptions, MemoryOptions, DoctorOptions, total=False): ...
 class _MergingOptions(MergeOptions, MemoryOptions, total=False): ...
 class _DriftOptions(DriftOptions, MemoryOptions, total=False): ...
+class _InterleavingOptions(_LogOptions, InterleavingOptions, total=False): ...
 class _FitOptions(_LogOptions, FitOptions, total=False): ...
 class _LabelOptions(ExportOptions, total=False):
     form: Literal["weights", "steps", "gains"] | None
@@ -650,6 +652,7 @@ def doctor(
     progress: _Progress = None,
     **options: Unpack[_DoctorOptions],
 ) -> Diagnosis: ...
+def interleaving(log: _Log, **options: Unpack[_InterleavingOptions]) -> dict[str, Any]: ...
 def merge(
     folders: Sequence[_Path],
     output: _Path,
