@@ -106,7 +106,7 @@ def test_columns_of_a_frame_keep_their_names(splits):
     assert splits.train.feature_names is None
     assert splits.train.to_pandas().columns[-1] == f"f{splits.train.feature_count}"
     with pytest.raises(ValueError, match="there are 1 feature_names, but X has 2 columns"):
-        truerank.Dataset.from_arrays(frame[["bm25", "age"]] if hasattr(frame, "columns") else frame, query=query, feature_names=["x"])
+        truerank.Dataset.from_arrays(data.features, query=query, feature_names=["x"])
     with pytest.raises(ValueError, match="query is 'qid', but the frame has no such column; it has query, doc, bm25, age"):
         truerank.Dataset.from_frame(data.to_pandas(), query="qid")
 
