@@ -87,16 +87,8 @@ fn typed_dict(stage: &Stage) -> String {
         format!("\n\nclass {}Options(TypedDict, total=False):\n    \"\"\"{}.\"\"\"\n\n", stage.name, stage.title);
     for field in &stage.fields {
         writeln!(text, "    {}: {} | None", field.name, python_type(field)).unwrap();
-        writeln!(text, "    {}", docstring(field)).unwrap();
     }
     text
-}
-
-/// Help and default, as editors show them.
-fn docstring(field: &Field) -> String {
-    let default = field.default_text().map(|text| format!(" Default: {text}.")).unwrap_or_default();
-    let text = format!("{}.{default}", field.help.trim_end_matches('.'));
-    format!("\"\"\"{}\"\"\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// Options for which Python has richer types than text.
