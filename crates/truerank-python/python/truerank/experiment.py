@@ -24,6 +24,7 @@ progress
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Sequence
 
 from ._params import with_options as _with_options
@@ -85,4 +86,6 @@ if not TYPE_CHECKING:
     run = _with_options(run, "Experiment")
     for _name in ["rq1", "rq2", "rq3", "rq4", "real", "robustness"]:
         globals()[_name] = _with_options(globals()[_name], "Experiment")
+        # They take what `run` takes, but for the question.
+        globals()[_name].__signature__ = inspect.Signature(list(inspect.signature(run).parameters.values())[1:])
     del _name
