@@ -114,11 +114,12 @@ else:
         "relevance": ["Relevance"],
         "simulate": ["Simulation", "Production"],
     }.items():
-        globals()[_name] = _with_options(globals()[_name], *_stages)
-    Counts.from_log = staticmethod(_with_options(Counts.from_log, "Log", "Memory", "Count"))
+        _more = {"events": None} if "Log" in _stages else {}
+        globals()[_name] = _with_options(globals()[_name], *_stages, **_more)
+    Counts.from_log = staticmethod(_with_options(Counts.from_log, "Log", "Memory", "Count", events=None))
     for _name in ["labels", "to_lightgbm", "to_xgboost"]:
-        setattr(Relevance, _name, _with_options(getattr(Relevance, _name), "Export"))
-    del _name, _stages
+        setattr(Relevance, _name, _with_options(getattr(Relevance, _name), "Export", form=None))
+    del _name, _stages, _more
 
 
 def __getattr__(name):
