@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     click_model, completions, convert, count, demo, doctor, drift, evaluate, experiment, explain, export, fit,
-    generate, merge, predict_clicks, propensity, relevance, report, score, simulate, sql, train,
+    generate, interleaving, merge, predict_clicks, propensity, relevance, report, score, simulate, sql, train,
 };
 
 /// Learns what people find relevant from what they clicked, for every kind of searcher.
@@ -62,6 +62,7 @@ pub enum Command {
     ClickModel(click_model::ClickModel),
     Relevance(relevance::Relevance),
     Train(train::Train),
+    Interleaving(interleaving::Interleaving),
     Evaluate(evaluate::Evaluate),
     PredictClicks(predict_clicks::PredictClicks),
     Explain(explain::Explain),

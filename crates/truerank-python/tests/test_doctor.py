@@ -102,7 +102,7 @@ def test_all_the_way(cli, data, log, tmp_path):
     assert found.to_dict() == json.loads(text)
     for name in ["ranker.safetensors", "propensities.json", "relevance.parquet", "fit.json", "report.html"]:
         assert (tmp_path / "python" / name).read_bytes() == (tmp_path / "cli" / name).read_bytes(), name
-    assert found.ranker.trained_ == truerank.Ranker.load(tmp_path / "cli/ranker.safetensors").trained_
+    assert found.ranker.trained_ == truerank.Ranker.read(tmp_path / "cli/ranker.safetensors").trained_
 
 
 def test_an_outcome(data, log):

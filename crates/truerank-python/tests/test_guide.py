@@ -72,6 +72,17 @@ def test_the_demos_numbers_are_those_of_its_steps(tmp_path):
         assert truerank.evaluate(data.test, ranker)["nDCG@5"] == pytest.approx(row["nDCG@5"], abs=1e-12)
 
 
+def test_the_notebook_about_your_own_log_runs(tmp_path):
+    notebook = nbformat.read(ROOT / "docs/own-log.ipynb", as_version=4)
+    nbclient.NotebookClient(notebook, timeout=1200, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert sum("image/png" in output.get("data", {}) for output in outputs) == 3
+    [values] = [output.data["text/plain"] for output in outputs if "clicks as they are" in output.get("data", {}).get("text/plain", "")]
+    clicks, ours = (float(line.split()[-1]) for line in values.splitlines()[:2])
+    assert clicks < ours
+    assert all((tmp_path / name).stat().st_size > 0 for name in ["ranker.onnx", "ranker.safetensors", "ratings.csv"])
+
+
 def test_the_tutorial_runs(tmp_path):
     notebook = nbformat.read(ROOT / "docs/tutorial.ipynb", as_version=4)
     nbclient.NotebookClient(notebook, timeout=1200, resources={"metadata": {"path": str(tmp_path)}}).execute()
