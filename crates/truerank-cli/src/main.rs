@@ -1,5 +1,6 @@
 //! The `truerank` command line: arguments, progress and printing over the library.
 
+mod again;
 mod allocator;
 mod arguments;
 mod commands;
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
     system::prepare();
     let typed = arguments::Arguments::command().try_get_matches().unwrap_or_else(|error| refuse(&error));
     let arguments = arguments::Arguments::from_arg_matches(&typed).unwrap_or_else(|error| refuse(&error));
+    output::choose_colour(arguments.color);
     match paths::refuse_to_overwrite(&typed).and_then(|()| commands::run(arguments)) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
