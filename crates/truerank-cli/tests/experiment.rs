@@ -240,7 +240,7 @@ robustness = { clicked = ["dbn", "mixed"], assumed = ["pbm", "dbn"], production-
 fn models_that_clicked_are_crossed_with_models_that_are_assumed() {
     let sandbox = Sandbox::new();
     sandbox.write("grid.toml", GRID);
-    let text = sandbox.run("experiment robustness --config grid.toml -o results --threads 1");
+    let text = sandbox.run_wide("experiment robustness --config grid.toml -o results --threads 1");
     insta::assert_snapshot!("experiment_robustness", shape(&text));
     let found = sandbox.json("report results --json");
     let rows = found["tables"]["robustness"].as_array().unwrap();
