@@ -77,10 +77,6 @@ impl Table {
         self.0.row(cells);
     }
 
-    pub fn rule(&mut self) {
-        self.0.rule();
-    }
-
     pub fn render(&self) -> String {
         // Colours would not survive `print`.
         self.0.render_in(&Layout { colour: false, ..*layout() })

@@ -23,7 +23,7 @@ fn hide_digits(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect()
 }
 
-const DOCTOR: &str = "doctor clicks.csv --data data --permutations 99";
+const DOCTOR: &str = "doctor clicks.csv --data data --permutations 199";
 const DEMO: &str = "demo --preset tiny --model mlp:8 --steps 5 --sessions 2000 --examination true";
 
 #[test]
