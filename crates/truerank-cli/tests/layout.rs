@@ -70,8 +70,10 @@ fn colours_are_for_those_who_want_them() {
         let output = sandbox.command(arguments).env(variable, "1").output().unwrap();
         String::from_utf8(output.stderr).unwrap()
     };
-    assert!(error("count nowhere.csv -o counts --color always", "A").starts_with("\u{1b}[1;31merror:\u{1b}[0m "));
-    assert!(error("count nowhere.csv -o counts", "NO_COLOR").starts_with("error: "));
+    assert!(
+        error("count nowhere.csv -o counts --quiet --color always", "A").starts_with("\u{1b}[1;31merror:\u{1b}[0m ")
+    );
+    assert!(error("count nowhere.csv -o counts --quiet", "NO_COLOR").starts_with("error: "));
     assert!(error("count nowhere.csv -o counts --color sometimes", "A").contains("auto, always, never"));
 }
 
@@ -81,12 +83,13 @@ fn data_bring_no_colours() {
     let sandbox = Sandbox::new();
     let rows: String = (0..400)
         .map(|i| {
-            format!("{},u{},\u{1b}[31mq{},d{},{},{}\n", i / 4, i % 7, i / 40, (i + i / 8) % 4, i % 4 + 1, i % 3 / 2)
+            format!("{},u{},\u{1b}[31mq{},d{},{},{}\n", i / 4, i / 4 % 7, i / 40, (i + i / 8) % 4, i % 4 + 1, i % 3 / 2)
         })
         .collect();
     sandbox.write("log.csv", format!("session,user,query,doc,position,click\n{rows}"));
     let output = sandbox.output("doctor log.csv --color always --quiet");
     let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("Is it fit to learn from?"), "{text}");
     assert!(!text.contains("\u{1b}[31m"), "{text}");
 }
 
