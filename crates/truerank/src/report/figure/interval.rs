@@ -27,7 +27,7 @@ pub fn interval(value: f64, (low, high): (f64, f64), tone: &str, label: &str, pr
             Element::new("circle").with("class", "fill").number("cx", at(value)).number("cy", LINE).number("r", 8.0),
         );
     root = root.child(drawn);
-    let is_free = |x: f64, text: &str| ends.iter().all(|(_, end)| (x - end).abs() > (width(text) + 44.0) / 2.0);
+    let is_free = |x: f64, text: &str| ends.iter().all(|(_, end)| (x - end).abs() > (width(text) + 72.0) / 2.0);
     if is_free(at(0.0), "0") {
         root = root.child(Element::label("middle tick c-soft", at(0.0), HEIGHT - 4.0, "0"));
     }
