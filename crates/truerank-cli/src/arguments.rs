@@ -2,6 +2,8 @@
 
 use clap::{Parser, Subcommand};
 
+use crate::output::Colour;
+
 use crate::commands::{
     click_model, completions, convert, count, demo, doctor, drift, evaluate, experiment, explain, export, fit,
     generate, interleaving, merge, predict_clicks, propensity, relevance, report, score, simulate, sql, train,
@@ -17,6 +19,10 @@ pub struct Arguments {
     /// Threads to use [default: one per core]; results do not depend on it
     #[arg(long, global = true, display_order = LAST, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
+
+    /// Colours for verdicts and errors: auto (on terminals, unless NO_COLOR is set), always or never
+    #[arg(long, global = true, display_order = LAST, value_name = "WHEN", value_enum, default_value_t = Colour::Auto, hide_default_value = true, hide_possible_values = true)]
+    pub color: Colour,
 
     /// No progress, only results and errors
     #[arg(long, short, global = true, display_order = LAST)]

@@ -1,6 +1,7 @@
 //! The `truerank` command line: arguments, progress and printing over the library. What was typed enters [`run`], an exit code leaves
 //! it. The binary and the Python package, which brings the same command, call it.
 
+mod again;
 mod arguments;
 mod commands;
 mod options;
@@ -22,9 +23,12 @@ use truerank::text::{line, printable_lines};
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     say_damage_once();
     system::prepare();
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    again::keep(&arguments);
     let typed = arguments::Arguments::command().try_get_matches_from(arguments);
     let typed = typed.unwrap_or_else(|error| refuse(&error));
     let arguments = arguments::Arguments::from_arg_matches(&typed).unwrap_or_else(|error| refuse(&error));
+    output::choose_colour(arguments.color);
     match paths::refuse_to_overwrite(&typed).and_then(|()| commands::run(arguments)) {
         Ok(code) => code,
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,

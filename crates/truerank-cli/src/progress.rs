@@ -4,11 +4,12 @@ use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use truerank::progress::Progress;
 use truerank::text::{line, printable, rename_quoted};
 
 use crate::options::flag_of;
+use crate::output::painted_error;
 
 /// Progress on standard error.
 pub struct Shown {
@@ -105,25 +106,49 @@ impl Progress for Shown {
 
 /// `, 12 min left`, where enough is done to say.
 fn time_left(bar: &ProgressBar) -> String {
-    let (done, total) = (bar.position(), bar.length().unwrap_or(0));
-    let share = done as f64 / total.max(1) as f64;
-    if share < TIMED_FROM || done >= total {
+    let share = bar.position() as f64 / bar.length().unwrap_or(0).max(1) as f64;
+    let left = time_of_rest(bar.elapsed(), share);
+    if left.is_empty() { left } else { format!(", {left}") }
+}
+
+/// `12 min left`, from the time that the part before took: the rate of the last moments says less where others use the machine.
+/// Nothing where too little is done to say, or all is.
+fn time_of_rest(elapsed: Duration, share: f64) -> String {
+    if !(TIMED_FROM..1.0).contains(&share) {
         return String::new();
     }
-    let seconds = bar.elapsed().as_secs_f64() * (1.0 - share) / share;
+    let seconds = elapsed.as_secs_f64() * (1.0 - share) / share;
     match seconds {
-        ..100.0 => format!(", {seconds:.0} s left"),
-        _ => format!(", {:.0} min left", seconds / 60.0),
+        ..1.0 => String::new(),
+        ..100.0 => format!("{seconds:.0} s left"),
+        ..5400.0 => format!("{:.0} min left", seconds / 60.0),
+        _ => format!("{:.1} h left", seconds / 3600.0),
     }
 }
 
 /// A line on standard error, in which nothing of the data steers the terminal. If nobody reads it any more, as in `2>&1 | head`, that is no reason to stop.
 pub fn say_error(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", printable(line));
+    let _ = writeln!(std::io::stderr(), "{}", painted_error(&printable(line)));
 }
 
 fn style() -> ProgressStyle {
-    ProgressStyle::with_template("{prefix:28} {bar:30} {human_pos}/{human_len}  {per_sec}  {eta} left  {msg}")
+    let left = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+        let _ = write!(out, "{}", time_of_rest(state.elapsed(), f64::from(state.fraction())));
+    };
+    ProgressStyle::with_template("{prefix} {bar:24} {percent:>3} %  {left}  {wide_msg}")
         .expect("the template is well formed")
+        .with_key("left", left)
         .progress_chars("━╸─")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_follows_from_the_time_that_passed() {
+        let left = |seconds: u64, share: f64| time_of_rest(Duration::from_secs(seconds), share);
+        assert_eq!([left(10, 0.01), left(10, 1.0), left(0, 0.5)], ["", "", ""]);
+        assert_eq!([left(30, 0.5), left(60, 0.2), left(3600, 0.25)], ["30 s left", "4 min left", "3.0 h left"]);
+    }
 }

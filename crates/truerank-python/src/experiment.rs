@@ -62,8 +62,8 @@ impl PyResults {
         })
     }
 
-    /// What the paper says and what we add: each claim with its question, its verdict (holds, does not
-    /// hold or open), p, and its comparisons.
+    /// What the paper says and what we add: each claim with its question, its verdict (yes, no
+    /// or open), p, and its comparisons.
     #[getter]
     fn claims<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.to_dict(py)?.get_item("claims")

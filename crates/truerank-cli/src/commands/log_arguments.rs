@@ -9,6 +9,7 @@ use truerank::log::{ReadOptions, UbiOptions, log_endings};
 use truerank::memory::Memory;
 use truerank::options::Options;
 
+use crate::again;
 use crate::options::Typed;
 use crate::progress::Shown;
 
@@ -44,6 +45,18 @@ fn files() -> String {
 }
 
 impl LogArguments {
+    /// The logs as they were typed, for commands that read them again.
+    pub fn typed(&self) -> String {
+        let names = |option: &str, paths: &[PathBuf]| {
+            paths.iter().map(|path| format!("{option}{}", again::path(path))).collect()
+        };
+        let (mut words, queries): (Vec<String>, Vec<String>) =
+            (names("", &self.logs), names("--ubi-queries ", &self.ubi_queries));
+        let events: Vec<String> = names("--ubi-events ", &self.ubi_events);
+        words.extend(queries.into_iter().chain(events));
+        words.join(" ")
+    }
+
     /// The log that is meant.
     pub fn source(&self) -> Result<LogSource> {
         if !self.ubi_queries.is_empty() {

@@ -4,8 +4,8 @@ use super::diagnosis::MATTERS;
 use super::{Diagnosis, Difference, Differences, ExpectedQuality, Recommendation, Severity, Spread};
 use crate::figures::weights_table;
 use crate::report::{
-    Answer, Axis, Best, Block, Cell, Chart, Column, Figure, Format, Lines, Point, Report, Row, Section, Series, Style,
-    Table, Verdict,
+    Answer, Axis, Badge, Best, Block, Cell, Chart, Column, Dot, Dots, Figure, Format, KeyResult, Lines, Point, Report,
+    Row, Section, Series, Style, Table, Tone, Verdict,
 };
 
 impl Diagnosis {
@@ -14,7 +14,25 @@ impl Diagnosis {
         let mut sections = vec![self.findings_section(), self.contents(), self.personal()];
         sections.extend(self.click_model_section());
         sections.push(self.choice());
-        Report { title: title.into(), lead: self.lead(), facts: self.facts(), sections }
+        let (lead, key, facts) = (self.lead(), self.key(), self.facts());
+        Report { title: title.into(), lead, key, facts, sections, provenance: None }
+    }
+
+    /// How wrong the usual correction is, where that is known.
+    fn key(&self) -> Option<KeyResult> {
+        let bias = self.bias.as_ref().filter(|_| self.personalized_bias() != Verdict::Open)?;
+        let at_most = bias.at_most.map_or(String::new(), |most| {
+            format!(" With 95\u{202f}% confidence it is {} at most.", Format::Percent.print(most.max(bias.typical)))
+        });
+        Some(KeyResult {
+            name: "typical error of a correction that treats users alike (ips-pbm)".into(),
+            value: bias.typical,
+            interval: None,
+            format: Format::Percent,
+            is_change: false,
+            badge: None,
+            about: format!("In shares of a document's relevance; {} or more matters.{at_most}", matters()),
+        })
     }
 
     fn lead(&self) -> String {
@@ -23,7 +41,12 @@ impl Diagnosis {
             Verdict::DoesNotHold => "The log is not fit to learn from as it is.",
             Verdict::Open => "Whether the log is fit to learn from is open.",
         };
-        format!("{fit} {} Recommended estimator: {}.", self.bias_sentence(), self.recommended())
+        let bias = match self.personalized_bias() {
+            Verdict::Holds => "It has personalized bias.",
+            Verdict::DoesNotHold => "It has no personalized bias that matters.",
+            Verdict::Open => "Whether it has personalized bias is open.",
+        };
+        format!("{fit} {bias} Recommended estimator: {}.", self.recommended())
     }
 
     /// The recommended estimator by the name that the table has for it.
@@ -120,13 +143,19 @@ impl Diagnosis {
     }
 
     fn findings_section(&self) -> Section {
-        let mut answers = vec![Answer { verdict: Some(self.fitness()), text: "The log is fit to learn from.".into() }];
-        answers.extend(self.findings.iter().map(|finding| Answer {
-            verdict: None,
-            text: match finding.severity {
-                Severity::Problem => format!("Problem: {} {}", finding.text, finding.help),
-                Severity::Open | Severity::Note => format!("{} {}", finding.text, finding.help),
-            },
+        let text = match self.fitness() {
+            Verdict::Holds => "No problem was found that forbids learning from this log.",
+            Verdict::DoesNotHold => "Not as it is; what to do follows.",
+            Verdict::Open => "The log does not tell; what would tell follows.",
+        };
+        let mut answers = vec![Answer::new(self.fitness().badge(), text)];
+        answers.extend(self.findings.iter().map(|finding| {
+            let badge = match finding.severity {
+                Severity::Problem => Badge::new("Problem", Tone::Bad),
+                Severity::Open => Badge::new("Open", Tone::Open),
+                Severity::Note => Badge::new("Note", Tone::Neutral),
+            };
+            Answer::new(badge, format!("{} {}", finding.text, finding.help))
         }));
         Section { id: "fitness".into(), title: "Is it fit to learn from?".into(), answers, ..Section::default() }
     }
@@ -217,7 +246,7 @@ impl Diagnosis {
             cells.extend([Cell::value(spread.mean), Cell::value(spread.single)]);
             Row::new(label, cells)
         };
-        let names = ["least", "quarter", "median", "three quarters", "most"];
+        let names = ["minimum", "25th percentile", "median", "75th percentile", "maximum"];
         let mut columns: Vec<Column> = names.map(|name| Column::new(name, Format::Count)).to_vec();
         columns.extend([Column::new("mean", Format::Number), Column::new("only one", Format::Percent)]);
         Table {
@@ -235,19 +264,16 @@ impl Diagnosis {
         if self.groups.len() > 1 {
             blocks.push(Block::Figure(self.group_figure()));
         }
-        let text = format!(
-            "Users differ in what they search for and in how they look, so much that a correction that treats them alike is off by {} \
-             or more.",
+        let question = format!(
+            "Do users differ in what they search for and in how they look, so much that a correction that treats them alike is off by \
+             {} or more?",
             matters()
         );
-        let answers = vec![
-            Answer { verdict: Some(self.personalized_bias()), text },
-            Answer { verdict: None, text: self.bias_sentence() },
-        ];
+        let answers = vec![Answer::new(self.personalized_bias().badge_of_problem(), self.bias_sentence())];
         Section {
             id: "personalized-bias".into(),
             title: "Is there personalized bias?".into(),
-            question: "Where users differ in both, correcting clicks by the average user is biased.".into(),
+            question,
             answers,
             blocks,
         }
@@ -342,8 +368,13 @@ impl Diagnosis {
     fn group_figure(&self) -> Figure {
         let series = self.groups.iter().enumerate().map(|(index, group)| Series {
             name: match group.users {
-                1 => format!("group {}: 1 user", index + 1),
-                users => format!("group {}: {} users", index + 1, Format::Count.print(users as f64)),
+                1 => format!("{}, 1 user ({})", depth_name(&group.relative), index + 1),
+                users => format!(
+                    "{}, {} users ({})",
+                    depth_name(&group.relative),
+                    Format::Count.print(users as f64),
+                    index + 1
+                ),
             },
             points: group.relative.iter().enumerate().map(|(k, &r)| Point::new(k as f64 + 1.0, r)).collect(),
             style: Style::Plain,
@@ -364,6 +395,7 @@ impl Diagnosis {
     fn choice(&self) -> Section {
         let mut blocks = Vec::new();
         if !self.estimators.is_empty() {
+            blocks.push(Block::Figure(self.quality_figure()));
             blocks.push(Block::Table(self.qualities()));
         }
         blocks.extend(self.effective_sizes().map(Block::Table));
@@ -374,6 +406,27 @@ impl Diagnosis {
             answers: vec![Answer { verdict: None, text }],
             blocks,
             ..Section::default()
+        }
+    }
+
+    fn quality_figure(&self) -> Figure {
+        let best = self.estimators.iter().map(|quality| quality.ndcg).fold(0.0, f64::max);
+        let dot = |quality: &ExpectedQuality| Dot {
+            name: quality.label(),
+            value: quality.ndcg,
+            band: (quality.standard_error > 0.0)
+                .then(|| (quality.ndcg - 2.0 * quality.standard_error, quality.ndcg + 2.0 * quality.standard_error)),
+            style: if quality.ndcg >= best { Style::Strong } else { Style::Plain },
+        };
+        Figure {
+            name: "expected-quality".into(),
+            caption: "Expected nDCG@10 of each estimator's order of the shown documents; whiskers are two standard errors of the \
+                      difference from the best."
+                .into(),
+            chart: Chart::Dots(Dots {
+                axis: Axis::new("expected nDCG@10", Format::Measure),
+                rows: self.estimators.iter().map(dot).collect(),
+            }),
         }
     }
 
@@ -409,6 +462,15 @@ impl Diagnosis {
 /// `5 %`.
 fn matters() -> String {
     format!("{}\u{202f}%", 100.0 * MATTERS)
+}
+
+/// Users by how they look compared with all users, at the last position and at the first.
+fn depth_name(relative: &[f64]) -> &'static str {
+    match (relative.first(), relative.last()) {
+        (Some(&first), Some(&last)) if last < 0.67 * first => "shallow readers",
+        (Some(&first), Some(&last)) if last > 1.5 * first => "deep readers",
+        _ => "average readers",
+    }
 }
 
 /// To two digits: more would promise what nobody knows.

@@ -2,8 +2,8 @@
 
 use super::{Aspect, Change, Comparison};
 use crate::report::{
-    Answer, Axis, Block, Cell, Chart, Column, Figure, Format, Lines, Point, Report, Row, Section, Series, Style, Table,
-    Verdict,
+    Answer, Axis, Badge, Block, Cell, Chart, Column, Dot, Dots, Figure, Format, KeyResult, Lines, Point, Report, Row,
+    Section, Series, Style, Table, Tone, Verdict,
 };
 
 impl Comparison {
@@ -12,7 +12,24 @@ impl Comparison {
         let mut sections = vec![self.verdict()];
         sections.extend(self.positions());
         sections.extend((!self.overlaps.is_empty()).then(|| self.contents()));
-        Report { title: title.into(), lead: self.lead(), facts: self.facts(), sections }
+        let (lead, key, facts) = (self.lead(), self.key(), self.facts());
+        Report { title: title.into(), lead, key, facts, sections, provenance: None }
+    }
+
+    /// The largest change that is drift, relative to the old value.
+    fn key(&self) -> Option<KeyResult> {
+        let drifted = self.changes.iter().filter(|change| change.drifted && change.old.is_some_and(|old| old > 0.0));
+        let change = drifted.max_by(|a, b| a.relative().abs().total_cmp(&b.relative().abs()))?;
+        let half = change.standard_error.zip(change.old).map(|(error, old)| 2.0 * error / old);
+        Some(KeyResult {
+            name: change.aspect.title(),
+            value: change.relative(),
+            interval: half.map(|half| (change.relative() - half, change.relative() + half)),
+            format: Format::Percent,
+            is_change: true,
+            badge: None,
+            about: format!("The largest change. {}", sentence(change)),
+        })
     }
 
     fn lead(&self) -> String {
@@ -41,18 +58,24 @@ impl Comparison {
     }
 
     fn verdict(&self) -> Section {
-        let mut answers = vec![Answer { verdict: Some(self.stability()), text: "Nothing drifted.".into() }];
+        let drift = match self.stability() {
+            Verdict::Holds => Verdict::DoesNotHold,
+            Verdict::DoesNotHold => Verdict::Holds,
+            Verdict::Open => Verdict::Open,
+        };
+        let mut answers = vec![Answer::new(drift.badge_of_problem(), self.lead())];
         let drifted = self.changes.iter().filter(|change| change.drifted);
-        answers.extend(drifted.map(|change| Answer { verdict: None, text: sentence(change) }));
+        answers.extend(drifted.map(|change| Answer::new(Badge::new("Drift", Tone::Bad), sentence(change))));
         let overall = self.changes.iter().filter(|change| !change.aspect.is_of_position());
         let mut blocks = vec![Block::Text(self.rule())];
         let rows: Vec<&Change> = overall.collect();
         if !rows.is_empty() {
+            blocks.extend(relative_figure(&rows).map(Block::Figure));
             blocks.push(Block::Table(changes_table("changes", "What may have changed between the two logs.", &rows)));
         }
         Section {
             id: "drift".into(),
-            title: "What drifted".into(),
+            title: "Did anything drift?".into(),
             question: "Did anything change by more than chance, and by enough to matter?".into(),
             answers,
             blocks,
@@ -150,8 +173,32 @@ impl Comparison {
     }
 }
 
+/// Changes relative to the old value, of what has one.
+fn relative_figure(changes: &[&Change]) -> Option<Figure> {
+    let dot = |change: &&Change| {
+        let old = change.old.filter(|old| *old > 0.0)?;
+        let (value, half) = (change.relative(), change.standard_error.map(|error| 2.0 * error / old));
+        Some(Dot {
+            name: change.aspect.title(),
+            value,
+            band: half.map(|half| (value - half, value + half)),
+            style: if change.drifted { Style::Strong } else { Style::Plain },
+        })
+    };
+    let rows: Vec<Dot> = changes.iter().filter_map(dot).collect();
+    (!rows.is_empty()).then(|| Figure {
+        name: "relative-changes".into(),
+        caption: "Changes relative to the old value, with two standard errors; drift stands out.".into(),
+        chart: Chart::Dots(Dots { axis: Axis::new("change", Format::Percent), rows }),
+    })
+}
+
 fn sentence(change: &Change) -> String {
-    let p = change.corrected_p.map_or(String::new(), |p| format!("; p = {} after correction", Format::PValue.print(p)));
+    let p = change.corrected_p.map_or(String::new(), |p| {
+        let text = Format::PValue.print(p);
+        let equals = if text.starts_with('<') { String::new() } else { "= ".to_string() };
+        format!("; p {equals}{text} after correction")
+    });
     match change.old.zip(change.new) {
         Some((old, new)) => format!(
             "{}: {} instead of {} ({}{}{p}).",

@@ -1,6 +1,6 @@
 //! Which click model a fit corrects clicks by: the training part and what the doctor found enter, a fitted model or none leaves.
 //!
-//! A model that predicts clicks better need not have the better relevance. So where another model surely predicts better, its
+//! A model that predicts clicks better need not have the better relevance. So where another model predicts significantly better, its
 //! relevance is compared with that by position, on training pages that neither has seen: on documents that stand elsewhere than
 //! usual, and where nothing above them was clicked. There the models agree that a click has a probability that is relevance times
 //! a number of the position (`θ(k)` of `pbm`, `θ(0,k)` of `ubm`, 1 of `cm`, `dcm` and `sdbn`; of `dbn` and `ccm` it depends a

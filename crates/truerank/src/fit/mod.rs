@@ -4,6 +4,7 @@
 //! smoothed user-aware weights that are shrunk toward a prior, the form of ranker that does best on held-out queries. Everything is judged on queries, or on a time, that training never saw: by clicks,
 //! and by human grades where there are any.
 
+mod changes;
 mod choice;
 mod click_model;
 mod click_model_choice;
@@ -24,7 +25,8 @@ pub use folder::FitFolder;
 pub use input::{FitData, FitLog};
 pub use model::ModelChoice;
 pub use outcome::{
-    ChosenRanker, FitOutcome, Graded, GradedPages, GradedResult, Judged, MeanDifference, PartSizes, TriedForm,
+    ChosenRanker, FitOutcome, Graded, GradedPages, GradedResult, Judged, MeanDifference, PartSizes, QueryChange,
+    TriedForm,
 };
 
 use std::sync::OnceLock;
@@ -37,6 +39,7 @@ use crate::progress::Progress;
 use crate::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
 use crate::ranker::FeatureScaling;
 use crate::relevance::{EstimationChoice, KnownLog, RelevancePredictor};
+use crate::report::Provenance;
 use crate::{Error, Result};
 
 options! {
@@ -69,7 +72,7 @@ options! {
         /// What gives relevance while examination is estimated: linear, mlp, mlp:SIZE,… or table.
         relevance: Option<RelevanceForm> = None, usual("linear with features, else table"), value("FORM"),
             heading("Examination");
-        /// What corrects clicks: none (examination by position), a click model, or auto (the model that surely predicts clicks best, where its
+        /// What corrects clicks: none (examination by position), a click model, or auto (the model that predicts clicks significantly better, where its
         /// relevance predicts clicks on moved documents as well; else none).
         click_model: ClickModelChoice = ClickModelChoice::None, value("MODEL"), heading("Examination");
         /// The kind of ranker: linear-raw, linear, mlp, mlp:SIZE,SIZE,… or trees; auto chooses between linear-raw, linear, mlp:32 and trees
@@ -163,6 +166,7 @@ impl Fit {
             training,
             judged,
             clicks,
+            provenance: Some(Provenance::default().seed(self.seed).options(self)),
             page: OnceLock::new(),
         })
     }

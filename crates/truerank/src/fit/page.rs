@@ -1,12 +1,12 @@
 //! The outcome of a fit as a page: results first, then what they rest on.
 
-use super::{ChosenRanker, FitOutcome, GradedPages, GradedResult, Judged, SplitBy, TriedForm};
+use super::{ChosenRanker, FitOutcome, GradedPages, GradedResult, Judged, QueryChange, SplitBy, TriedForm};
 use crate::doctor::sentence;
 use crate::evaluate::{Bounds, ClickEvaluation, ClickLikelihood, ClickMeasure, PairedDifference};
-use crate::figures::{examination_figure, learning_figure, population_curve, weights_table};
+use crate::figures::{examination_figure, learning_figure, population_curve, readers, weights_table};
 use crate::report::{
-    Answer, Axis, Block, Cell, Chart, Column, Figure, Format, Lines, Point, Report, Row, Section, Series, Style, Table,
-    Verdict,
+    Answer, Axis, Block, Cell, Chart, Column, Dot, Dots, Figure, Format, KeyResult, Lines, Point, Report, Row, Section,
+    Series, Style, Table, Verdict,
 };
 
 /// The sections that a summary has.
@@ -21,9 +21,9 @@ const SIGNIFICANCE: f64 = 0.05;
 impl FitOutcome {
     /// What to know at once: the results, and what is wrong with the log.
     pub fn summary(&self) -> Report {
-        let Report { title, lead, facts, sections } = self.report();
-        let sections = sections.iter().filter(|section| SUMMARY.contains(&section.id.as_str())).cloned().collect();
-        Report { title: title.clone(), lead: lead.clone(), facts: facts.clone(), sections }
+        let mut report = self.report().clone();
+        report.sections.retain(|section| SUMMARY.contains(&section.id.as_str()));
+        report
     }
 
     /// One page on everything, made when it is first asked for.
@@ -36,7 +36,14 @@ impl FitOutcome {
         let mut sections = vec![self.results(), self.predictions(), self.examination(), self.relevance()];
         sections.extend(self.training.as_ref().map(training));
         sections.extend(diagnosis.sections);
-        Report { title: "From clicks to a ranker".into(), lead: self.lead(), facts: self.facts(), sections }
+        Report {
+            title: "From clicks to a ranker".into(),
+            lead: self.lead(),
+            key: self.judged.as_ref().map(Judged::key),
+            facts: self.facts(),
+            sections,
+            provenance: self.provenance.clone(),
+        }
     }
 
     fn lead(&self) -> String {
@@ -81,9 +88,11 @@ impl FitOutcome {
         let mut blocks = Vec::new();
         if let Some(judged) = &self.judged {
             answers.splice(0..0, judged.answers());
+            blocks.push(Block::Figure(differences_figure(judged)));
             blocks.extend(judged.graded.pages.as_ref().map(|pages| Block::Table(graded_pages_table(pages))));
             blocks.extend(judged.graded.candidates.as_ref().map(|found| Block::Table(graded_table(found))));
             blocks.push(Block::Table(judged_table(judged)));
+            blocks.extend(changes_tables(judged));
             blocks.push(Block::Fold("All documents of each query in one order".into(), vec![candidates(judged)]));
         }
         let (title, question) = match &self.judged {
@@ -145,13 +154,24 @@ impl FitOutcome {
         };
         let better = clicks.gain.bounds.value > 0.0;
         let sure = clicks.gain.p < SIGNIFICANCE;
-        let text = "Examination and relevance predict clicks better than the click rates of positions do.".to_string();
         let verdict = if sure { Verdict::of(better) } else { Verdict::Open };
+        let text = match verdict {
+            Verdict::Holds => {
+                "Examination and relevance predict held-out clicks better than the click rates of positions do."
+            }
+            Verdict::DoesNotHold => {
+                "Click rates of positions predict held-out clicks better than examination and relevance do."
+            }
+            Verdict::Open => {
+                "Examination and relevance predict held-out clicks neither significantly better nor worse than the click rates of \
+                 positions do."
+            }
+        };
         Section {
             id: "predictions".into(),
             title: "Are clicks explained?".into(),
-            answers: vec![Answer { verdict: Some(verdict), text }],
-            blocks: vec![Block::Table(table), Block::Figure(self.perplexities())],
+            answers: vec![Answer::new(verdict.badge(), format!("{text} {}.", p_equals(clicks.gain.p)))],
+            blocks: vec![Block::Figure(self.perplexities()), Block::Table(table)],
             ..Section::default()
         }
     }
@@ -206,14 +226,16 @@ impl FitOutcome {
                 .map(|(cluster, values)| {
                     let users = clusters.of_user.iter().filter(|&&of| of as usize == cluster).count();
                     let factors = found.level_and_shape(values);
-                    let name = format!("{} users, level {:.2}", Format::Count.print(users as f64), factors.level);
+                    let users = counted(users as u64, "user", "users");
+                    let name = format!("{}: {users}, level {:.2}", readers(&factors.shape), factors.level);
                     (name, factors.shape, Style::Plain)
                 })
                 .collect(),
             None if found.users.len() <= FEW => (0..found.users.len())
                 .map(|user| {
                     let factors = found.level_and_shape(found.of_user(user));
-                    let name = format!("user {}, level {:.2}", found.users.name(user), factors.level);
+                    let readers = readers(&factors.shape);
+                    let name = format!("user {}: {readers}, level {:.2}", found.users.name(user), factors.level);
                     (name, factors.shape, Style::Plain)
                 })
                 .collect(),
@@ -325,6 +347,15 @@ impl Compared<'_> {
         }
     }
 
+    /// `better than`, for a sentence.
+    fn compared(&self) -> &'static str {
+        match self.verdict() {
+            Verdict::Holds => "better than",
+            Verdict::DoesNotHold => "worse than",
+            Verdict::Open => "not significantly better or worse than",
+        }
+    }
+
     /// `nDCG@5 .4120 against .4036, p = .003`.
     fn numbers(&self) -> String {
         format!(
@@ -341,6 +372,9 @@ impl Compared<'_> {
 /// ideal. Of grades it is nDCG@5.
 const MAIN: usize = 0;
 
+/// Whose judgement relevance labels are.
+const GRADES: &str = "relevance labels";
+
 const NOT_COMPARED: &str =
     "Not compared: what the ranker would do with documents that were not on the page. Clicks say nothing of them.";
 
@@ -352,7 +386,7 @@ impl Judged {
 
     fn by_grades(&self) -> Option<Compared<'_>> {
         let GradedPages { ranker, as_shown, differences, .. } = self.graded.pages.as_ref()?;
-        Some(Compared { by: "human grades", ranker, as_shown, difference: &differences[MAIN] })
+        Some(Compared { by: GRADES, ranker, as_shown, difference: &differences[MAIN] })
     }
 
     /// Grades lead where there are any.
@@ -376,27 +410,39 @@ impl Judged {
 
     fn verdict_sentence(&self) -> String {
         let leading = self.leading();
-        let compared = match leading.verdict() {
-            Verdict::Holds => "better than",
-            Verdict::DoesNotHold => "worse than",
-            Verdict::Open => "not surely better or worse than",
-        };
         format!(
-            "By {} the new ranker's order of shown result pages is {compared} the order in which they were shown: {}.",
+            "By {} the new ranker's order of shown result pages is {} the order in which they were shown.",
             leading.by,
-            leading.numbers()
+            leading.compared()
         )
+    }
+
+    /// The change of the measure that decides, relative to the pages as they were shown.
+    fn key(&self) -> KeyResult {
+        let leading = self.leading();
+        let (bounds, shown) = (&leading.difference.bounds, leading.as_shown.values[MAIN].value);
+        let share = |difference: f64| difference / shown;
+        let is_bounded = bounds.low.is_finite() && shown > 0.0;
+        KeyResult {
+            name: format!("{} by {}", leading.ranker.measures[MAIN], leading.by),
+            value: share(bounds.value),
+            interval: is_bounded.then(|| (share(bounds.low), share(bounds.high))),
+            format: Format::Percent,
+            is_change: true,
+            badge: Some(leading.verdict().badge()),
+            about: format!(
+                "The ranker's order of held-out pages compared with the order as shown: {}.",
+                leading.numbers()
+            ),
+        }
     }
 
     /// Each judge's verdict, what they do not say, and whether they disagree.
     fn answers(&self) -> Vec<Answer> {
-        let answer = |found: &Compared<'_>| Answer {
-            verdict: Some(found.verdict()),
-            text: format!(
-                "By {}, the ranker orders shown pages better than they were shown: {}.",
-                found.by,
-                found.numbers()
-            ),
+        let answer = |found: &Compared<'_>| {
+            let text =
+                format!("By {}, its order is {} the order as shown: {}.", found.by, found.compared(), found.numbers());
+            Answer::new(found.verdict().badge(), text)
         };
         let (clicks, grades) = (self.by_clicks(), self.by_grades());
         let mut answers: Vec<Answer> = grades.iter().map(answer).chain([answer(&clicks)]).collect();
@@ -405,7 +451,7 @@ impl Judged {
             (grades, clicks) => grades != clicks,
         };
         if grades.as_ref().is_some_and(contradicts) {
-            let text = "Clicks and grades disagree; the grades are believed. People may click on what graders do not value, or \
+            let text = "Clicks and relevance labels disagree; the labels decide. People may click on what judges do not value, or \
                         examination may be estimated badly.";
             answers.push(Answer { verdict: None, text: text.into() });
         }
@@ -434,6 +480,80 @@ fn interval_cell(bounds: &Bounds) -> Cell {
     }
 }
 
+/// Every measure's change, relative to the pages as they were shown.
+fn differences_figure(judged: &Judged) -> Figure {
+    let compared = judged.by_grades().into_iter().chain([judged.by_clicks()]);
+    let all = |found: Compared<'_>| -> Vec<Dot> {
+        let differences: &[PairedDifference] = match (&judged.graded.pages, found.by) {
+            (Some(pages), GRADES) => &pages.differences,
+            _ => &judged.differences,
+        };
+        let measures = found.ranker.measures.iter().enumerate();
+        let dot = |(place, measure): (usize, &ClickMeasure)| {
+            let (bounds, shown) = (&differences[place].bounds, found.as_shown.values[place].value);
+            Dot {
+                name: format!("{measure} by {}", found.by),
+                value: bounds.value / shown,
+                band: bounds.low.is_finite().then(|| (bounds.low / shown, bounds.high / shown)),
+                style: if place == MAIN { Style::Strong } else { Style::Plain },
+            }
+        };
+        measures.filter(|(_, measure)| measure.larger_is_better()).map(dot).collect()
+    };
+    Figure {
+        name: "differences".into(),
+        caption: "Change of each measure compared with the pages as they were shown, with 95 % intervals over queries."
+            .into(),
+        chart: Chart::Dots(Dots {
+            axis: Axis::new("relative change", Format::Percent),
+            rows: compared.flat_map(all).collect(),
+        }),
+    }
+}
+
+/// Queries whose pages gain and lose most, each with its lists.
+fn changes_tables(judged: &Judged) -> Vec<Block> {
+    let table = |name: &str, caption: &str, changes: &[QueryChange]| {
+        Block::Table(Table {
+            name: name.into(),
+            caption: caption.into(),
+            label: "query".into(),
+            columns: vec![
+                Column::new("pages", Format::Count),
+                Column::new("as shown", Format::Measure),
+                Column::new("ranker", Format::Measure),
+                Column::new("order as shown", Format::Text),
+                Column::new("order of the ranker", Format::Text),
+            ],
+            rows: changes.iter().map(change_row).collect(),
+            notes: vec![format!(
+                "{} of each query by clicks, times its pages decides. The lists are the first documents of the page that was shown most. \
+                 Of single queries clicks tell little: look for what the queries have in common.",
+                judged.ranker.measures[MAIN]
+            )],
+        })
+    };
+    let mut blocks = Vec::new();
+    if !judged.gains.is_empty() {
+        blocks.push(table("gains", "The queries that gain most.", &judged.gains));
+    }
+    if !judged.losses.is_empty() {
+        blocks.push(table("losses", "The queries that lose most.", &judged.losses));
+    }
+    if blocks.is_empty() { blocks } else { vec![Block::Fold("Queries that gain and lose most".into(), blocks)] }
+}
+
+fn change_row(change: &QueryChange) -> Row {
+    let cells = vec![
+        Cell::value(change.pages as f64),
+        Cell::value(change.as_shown),
+        Cell::value(change.ranker),
+        Cell::text(change.shown.join(", ")),
+        Cell::text(change.reordered.join(", ")),
+    ];
+    Row { competes: false, ..Row::new(change.query.clone(), cells) }
+}
+
 fn judged_table(judged: &Judged) -> Table {
     Table {
         name: "judged-by-clicks".into(),
@@ -456,7 +576,7 @@ fn graded_pages_table(pages: &GradedPages) -> Table {
     Table {
         name: "pages-by-grades".into(),
         caption: format!(
-            "{} held-out result pages of {} queries as the ranker orders them and as they were shown, by human grades.",
+            "{} held-out result pages of {} queries as the ranker orders them and as they were shown, by relevance labels.",
             Format::Count.print(pages.log.pages as f64),
             Format::Count.print(pages.log.queries as f64)
         ),
@@ -517,7 +637,7 @@ fn graded_table(graded: &GradedResult) -> Table {
     let cells = graded.means.iter().map(|(_, mean)| Cell::value(*mean));
     Table {
         name: "judged-by-grades".into(),
-        caption: format!("All documents of a query as the ranker orders them, by human grades of {}.", graded.what),
+        caption: format!("All documents of a query as the ranker orders them, by relevance labels of {}.", graded.what),
         label: "queries".into(),
         columns: columns.collect(),
         rows: vec![Row::new(Format::Count.print(graded.queries as f64), cells.collect())],

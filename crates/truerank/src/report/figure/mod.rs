@@ -3,6 +3,7 @@
 mod dots;
 mod element;
 mod heat_map;
+mod interval;
 mod labels;
 mod legend;
 mod lines;
@@ -15,6 +16,7 @@ mod svg;
 mod tests;
 
 use super::Format;
+pub(super) use interval::interval;
 pub(super) use paint::page_css;
 pub(super) use svg::{NARROW, SMALL, WIDE, style};
 
