@@ -415,7 +415,7 @@ impl Diagnosis {
             name: quality.label(),
             value: quality.ndcg,
             band: (quality.standard_error > 0.0)
-                .then(|| (quality.ndcg - 2.0 * quality.standard_error, quality.ndcg + 2.0 * quality.standard_error)),
+                .then_some((quality.ndcg - 2.0 * quality.standard_error, quality.ndcg + 2.0 * quality.standard_error)),
             style: if quality.ndcg >= best { Style::Strong } else { Style::Plain },
         };
         Figure {

@@ -184,7 +184,7 @@ mod tests {
         let cell =
             |query, doc, user| Cell { query, doc, position: 1 + (query + user) % 3, user, impressions: 3, clicks: 1 };
         let docs = (0..40).flat_map(|query| (0..2).map(move |doc| (query, doc)));
-        let users = |query: u32| (0..50u32).filter(move |user| (query + user) % 4 > 0);
+        let users = |query: u32| (0..50u32).filter(move |user| !(query + user).is_multiple_of(4));
         let mut cells: Vec<Cell> =
             docs.flat_map(|(query, doc)| users(query).map(move |user| cell(query, doc, user))).collect();
         cells.sort();

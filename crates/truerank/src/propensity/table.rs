@@ -53,7 +53,7 @@ impl Propensities {
         for start in (0..users).step_by(ROWS) {
             let end = users.min(start + ROWS);
             table.write(self.columns(start, end))?;
-            if end % GROUP == 0 {
+            if end.is_multiple_of(GROUP) {
                 table.end_group()?;
             }
         }
