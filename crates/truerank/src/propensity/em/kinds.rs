@@ -32,7 +32,7 @@ const TRIAL: Squarem = Squarem { iterations: 90, tolerance: 1e-6, accelerated: t
 /// Cells that kinds are fitted to at most; of more, a random part, and then all in a few steps. Fewer in tests, so that their
 /// logs have more.
 const MOST_FITTED: usize = if cfg!(test) { 30_000 } else { 1_000_000 };
-const LAST_STEPS: usize = 9;
+const LAST_STEPS: usize = 24;
 
 /// Kinds are mixtures, whose likelihood has a long slow end that no prediction notices.
 const TOLERANCE: f64 = 1e-7;
