@@ -138,7 +138,7 @@ fn parameters_of_all_users_are_found_again() {
             found.iter().zip(&truth).map(|(found, truth)| (found / truth - 1.0).abs()).fold(0.0, f64::max)
         };
         assert!(farthest(&summed) < ALLOWED + BY_CHANCE, "{kind}: {summed:.3?} is not {truth:.3?}");
-        if matches!(kind, Pbm | Ubm) {
+        if kind == Ubm {
             let rounded = |log: &OwnLog| told(kind, &with_rounded_places(kind, log));
             let rounded = mean(&logs.iter().map(rounded).collect::<Vec<_>>());
             println!("{kind}: with rounded places {rounded:.3?}");
@@ -183,6 +183,44 @@ fn users_with_few_sessions_are_found_again() {
         (0..users.len()).flat_map(|user| (1..5).map(move |k| (user, k))).map(|(user, k)| square(user, k)).sum()
     };
     let (own, alike) = (error(&|user, k| values[user * POSITIONS + k]), error(&|_, k| truth[k]));
+    assert!(own < 0.9 * alike, "{own} {alike}");
+}
+
+/// The root mean square of how far λ of each user is off, and of how far the one is that is fitted for all.
+fn errors_of_stops(users: &[f64], queries: usize, seed: u64) -> (f64, f64) {
+    let kind = ClickModelKind::Dbn;
+    let browsing = |value: &f64| Browsing { kind, positions: POSITIONS, values: vec![*value] };
+    let log = log(&users.iter().map(browsing).collect::<Vec<_>>(), queries, seed);
+    let fit = |per_user| ClickModelOptions::new().model(vec![kind]).per_user(per_user).fit(&log.view(), None, &Silent);
+    let (own, shared) = (fit(true).unwrap(), fit(false).unwrap().kinds[0].browsing.values[0]);
+    let OfUsers::Parameters(found) = &own.of_users else { panic!("users have parameters") };
+    let root = |of: &dyn Fn(usize) -> f64| {
+        let squares = users.iter().enumerate().map(|(user, truth)| (of(user) - truth).powi(2));
+        (squares.sum::<f64>() / users.len() as f64).sqrt()
+    };
+    let errors = (root(&|user| found[user]), root(&|_| shared));
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    println!(
+        "λ of {} users, {} queries: off by {:.4}, one for all {:.4}; means: truth {:.3}, found {:.3}, of all {shared:.3}",
+        users.len(),
+        queries,
+        errors.0,
+        errors.1,
+        mean(users),
+        mean(found)
+    );
+    errors
+}
+
+#[test]
+fn users_with_two_pages_are_like_all_others() {
+    // Who are alike come out alike: within what one parameter for all may be off.
+    let (own, _) = errors_of_stops(&[0.8; 1000], 1000, 5);
+    assert!(own < ALLOWED * 0.8, "{own}");
+    // Who differ are told apart once there are twenty pages of each; two tell next to nothing.
+    let mut random = stream(6, "users", 1);
+    let differ: Vec<f64> = (0..150).map(|_| random.random_range(0.5..1.0)).collect();
+    let (own, alike) = errors_of_stops(&differ, 1500, 7);
     assert!(own < 0.9 * alike, "{own} {alike}");
 }
 
