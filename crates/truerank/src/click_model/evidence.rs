@@ -3,7 +3,9 @@
 //! A success has probability `ε·p`, with the chance ε known and p drawn from a Beta distribution with mean m and strength s.
 //! Summed over p, successes c and misses with chances ε_i have the probability
 //!
-//!     ∫ p^(ms−1) (1−p)^((1−m)s−1) / B(ms, (1−m)s) · p^c Π (1 − ε_i p) dp
+//! ```text
+//! ∫ p^(ms−1) (1−p)^((1−m)s−1) / B(ms, (1−m)s) · p^c Π (1 − ε_i p) dp
+//! ```
 //!
 //! but for factors that do not depend on the prior. Where all ε_i are 1 this is a ratio of Beta functions. Else it is integrated
 //! numerically over the logit of p, where the integrand is smooth and has light tails: the trapezoid rule around its mode
