@@ -140,7 +140,8 @@ fn zone_milliseconds(text: &str) -> Option<i64> {
     let digits: String = text[1..].chars().filter(|&c| c != ':').collect();
     let (hour, minute) = match digits.len() {
         2 => (number(&digits)?, 0),
-        4 => (number(&digits[..2])?, number(&digits[2..])?),
+        // Four bytes need not be four characters.
+        4 => (number(digits.get(..2)?)?, number(digits.get(2..)?)?),
         _ => return None,
     };
     (hour < 24 && minute < 60).then_some(sign * (hour * 60 + minute) * 60 * SECOND)
@@ -225,6 +226,7 @@ mod tests {
             ["", "yesterday", "2024-13-01", "2023-02-29", "2024-03-01T25:00", "2024-03-01x", "24-03-01", "NaN"];
         others.iter().for_each(|text| assert!(text.parse::<Time>().is_err(), "{text}"));
         assert!("2024-03-01T12:00:00+99:00".parse::<Time>().is_err());
+        assert!("2024-03-01T12:00:00+0\u{fffd}:".parse::<Time>().is_err());
     }
 
     proptest! {
