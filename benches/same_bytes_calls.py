@@ -29,6 +29,11 @@ def step(function):
     return function
 
 
+def _write(ranker, path):
+    """Versions before 0.1.0 call it `save`."""
+    (ranker.write if hasattr(ranker, "write") else ranker.save)(path)
+
+
 def plain(value):
     """A value as JSON has it; floats keep all digits."""
     if isinstance(value, dict):
@@ -203,7 +208,7 @@ def labels():
 
 def train(name, y=None, **options):
     ranker = truerank.Ranker(**options).fit(kept.data, y)
-    ranker.save(f"{name}.safetensors")
+    _write(ranker, f"{name}.safetensors")
     write_json(f"{name}-record.json", {"record": ranker.record_, "unmatched": ranker.unmatched_})
     return ranker
 
@@ -236,7 +241,7 @@ def train_on_arrays():
     part = kept.data.train
     weights = numpy.arange(len(part)) % 7 / 7
     ranker = truerank.Ranker("linear", steps=5).fit(part.features, weights, query=part.query)
-    ranker.save("arrays.safetensors")
+    _write(ranker, "arrays.safetensors")
     write_json("scores.json", ranker.predict(kept.data.test.features))
     assert pickle.loads(pickle.dumps(ranker)).predict(part).tolist() == ranker.predict(part).tolist()
 
@@ -282,7 +287,7 @@ def doctor():
 def fit():
     found = truerank.fit("clicks.parquet", kept.data, "fit", steps=20)
     write_json("fit.json", found.to_dict())
-    found.ranker.save("fitted.safetensors")
+    _write(found.ranker, "fitted.safetensors")
 
 
 @step

@@ -84,6 +84,11 @@ class Page:
         features = [{"name": "prefers-color-scheme", "value": theme}]
         self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
+    def print(self, width=690):
+        """Lays the page out as on A4 paper, whose margins leave this width."""
+        self.resize(width)
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+
     def choose(self, theme):
         """Presses the page's own button until it has this theme."""
         if self.theme() != theme:
@@ -116,6 +121,7 @@ def open_page(browser):
     def open_page(path):
         page = Page(browser, path)
         page.resize(1280)
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
         page.prefer("light")
         page.run("try { localStorage.clear() } catch {}; delete document.documentElement.dataset.theme")
         return page

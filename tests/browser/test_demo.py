@@ -31,7 +31,7 @@ def truerank(*arguments):
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     page = tmp_path_factory.mktemp("demo") / "report.html"
-    truerank("demo", "--preset", "tiny", "--model", "linear", "--sessions", "2000", "--output", page)
+    truerank("demo", "--preset", "tiny", "--model", "linear", "--sessions", "2000", "--examination", "true", "--output", page)
     return page
 
 

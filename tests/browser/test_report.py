@@ -223,6 +223,16 @@ def test_labels_stay_inside_their_figures(page):
         assert page.run(script) == []
 
 
+def test_paper_gets_wide_drawings_and_headers_that_repeat(page):
+    page.print()
+    shown = "return [...document.querySelectorAll(arguments[0])].filter(e => e.getClientRects().length).length"
+    assert page.run(shown, ".canvas.wide") > 3
+    assert page.run(shown, ".canvas.narrow") == 0
+    # Chromium leaves boxes of buttons out of headers that it repeats on the next page.
+    displays = "return [...new Set([...document.querySelectorAll('th button')].map(e => getComputedStyle(e).display))]"
+    assert page.run(displays) == ["contents"]
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_pictures(page, screenshots, width, theme):

@@ -2,9 +2,11 @@
 
 use clap::{Parser, Subcommand};
 
+use crate::output::Colour;
+
 use crate::commands::{
     click_model, completions, convert, count, demo, doctor, drift, evaluate, experiment, explain, export, fit,
-    generate, merge, predict_clicks, propensity, relevance, report, score, simulate, sql, train,
+    generate, interleaving, merge, predict_clicks, propensity, relevance, report, score, simulate, sql, train,
 };
 
 /// Learns what people find relevant from what they clicked, for every kind of searcher.
@@ -17,6 +19,10 @@ pub struct Arguments {
     /// Threads to use [default: one per core]; results do not depend on it
     #[arg(long, global = true, display_order = LAST, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
+
+    /// Colours for verdicts and errors: auto (on terminals, unless NO_COLOR is set), always or never
+    #[arg(long, global = true, display_order = LAST, value_name = "WHEN", value_enum, default_value_t = Colour::Auto, hide_default_value = true, hide_possible_values = true)]
+    pub color: Colour,
 
     /// No progress, only results and errors
     #[arg(long, short, global = true, display_order = LAST)]
@@ -62,6 +68,7 @@ pub enum Command {
     ClickModel(click_model::ClickModel),
     Relevance(relevance::Relevance),
     Train(train::Train),
+    Interleaving(interleaving::Interleaving),
     Evaluate(evaluate::Evaluate),
     PredictClicks(predict_clicks::PredictClicks),
     Explain(explain::Explain),

@@ -286,7 +286,7 @@ fn files_that_do_not_fit_together() {
             ),
             (
                 "relevance counts --propensities relevance.parquet -o OUT.parquet",
-                &["relevance.parquet: is a Parquet file, but text is expected here"],
+                &["relevance.parquet: is a truerank/relevance file, but a truerank/propensities file is expected"],
             ),
             (
                 "relevance counts --propensities above.json -o OUT.parquet",

@@ -34,6 +34,8 @@ const DATA: &str = "truerank generate --preset tiny -o data/";
 const LOG: &str = "truerank simulate data/ --sessions 20000 -o clicks.csv.gz";
 const PARQUET: &str = "truerank simulate data/ --sessions 20000 -o clicks.parquet";
 const COUNTS: &str = "truerank count clicks.parquet -o counts/";
+const RELEVANCE: &str =
+    "truerank relevance counts/ --propensities clicks.propensities.json --estimator user-aware -o relevance.parquet";
 const LOGS: &str = "mkdir logs; truerank simulate data/ --sessions 20000 -o logs/1.parquet";
 const RANKERS: &str = "truerank train data/ --model linear --steps 20 -o ranker.safetensors
 truerank train data/ --model trees --steps 20 -o trees.safetensors
@@ -54,7 +56,7 @@ fn given(page: &str) -> Vec<&'static str> {
         "README.md" => vec![DATA, LOG, LOGS, DAYS],
         "every-day.md" => vec![DATA, DAYS],
         "doctor.md" => vec![DATA, PARQUET],
-        "export.md" => vec![DATA, RANKERS],
+        "export.md" => vec![DATA, RANKERS, PARQUET, COUNTS, RELEVANCE],
         "logs.md" => vec![UBI],
         "memory.md" => vec![DATA, LOGS],
         "propensities.md" => vec![DATA, PARQUET, COUNTS],

@@ -29,7 +29,7 @@ fn with_config() -> Sandbox {
 #[test]
 fn all_questions_are_answered_and_reported() {
     let sandbox = with_config();
-    let text = sandbox.run("experiment all --config small.toml -o results");
+    let text = sandbox.run_wide("experiment all --config small.toml -o results");
     insta::assert_snapshot!("experiment", shape(&text));
     for file in ["report.html", "experiment.toml", "tables/rq1.csv", "tables/claims.tex", "figures/real-users.svg"] {
         assert!(!sandbox.read(&format!("results/{file}")).is_empty(), "{file}");
@@ -46,8 +46,8 @@ fn all_questions_are_answered_and_reported() {
                 .iter()
                 .filter(|part| number(part, "p") < 0.05 && number(part, "difference") > number(part, "boundary"));
             assert_eq!(claim["shown"], shown.clone().count(), "{claim}");
-            assert_eq!(claim["verdict"] == "holds", shown.count() == parts.len(), "{claim}");
-            assert!(["holds", "does not hold", "open"].iter().any(|verdict| claim["verdict"] == *verdict), "{claim}");
+            assert_eq!(claim["verdict"] == "yes", shown.count() == parts.len(), "{claim}");
+            assert!(["yes", "no", "open"].iter().any(|verdict| claim["verdict"] == *verdict), "{claim}");
             assert_eq!(claim["verdict"] == "open", number(claim, "p") >= 0.05, "{claim}");
         }
     }
@@ -103,7 +103,7 @@ fn questions_add_up_and_nothing_runs_twice() {
     for (name, content) in before.iter().filter(|(name, _)| name.starts_with("results/runs")) {
         assert!(after[name] == *content, "{}", name.display());
     }
-    // What stands with the results is an experiment by itself.
+    // What is kept with the results is an experiment by itself.
     sandbox.run("experiment --config results/experiment.toml -o again");
     assert!(sandbox.read("again/report.html") == sandbox.read("results/report.html"));
 }
@@ -240,7 +240,7 @@ robustness = { clicked = ["dbn", "mixed"], assumed = ["pbm", "dbn"], production-
 fn models_that_clicked_are_crossed_with_models_that_are_assumed() {
     let sandbox = Sandbox::new();
     sandbox.write("grid.toml", GRID);
-    let text = sandbox.run("experiment robustness --config grid.toml -o results --threads 1");
+    let text = sandbox.run_wide("experiment robustness --config grid.toml -o results --threads 1");
     insta::assert_snapshot!("experiment_robustness", shape(&text));
     let found = sandbox.json("report results --json");
     let rows = found["tables"]["robustness"].as_array().unwrap();

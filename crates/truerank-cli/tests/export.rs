@@ -143,8 +143,11 @@ fn what_cannot_leave_is_refused_with_a_way_out() {
         ("relevance.parquet --to xgboost --data data --labels steps --steps 8 -o labels", "no gains for steps"),
         ("relevance.parquet --to csv --labels gains --steps 4 -o labels.csv", "--steps are for labels that are steps"),
         ("linear.st --to onnx --data data -o m.onnx", "--data is for labels, which --to lightgbm and xgboost make of"),
-        ("linear.st --to onnx --name x -o m.onnx", "--name is for elasticsearch, but --to is onnx"),
-        ("linear.st --to torch -o m.pt", "possible values: onnx, elasticsearch, lightgbm, xgboost, csv"),
+        ("linear.st --to onnx --name x -o m.onnx", "--name is for elasticsearch or workbench, but --to is onnx"),
+        (
+            "linear.st --to torch -o m.pt",
+            "possible values: onnx, elasticsearch, lightgbm, xgboost, csv, quepid, workbench",
+        ),
     ] {
         let line = sandbox.fail(&format!("export {arguments}"));
         assert!(line.contains(expected), "{arguments}\n says {line}\n  not {expected}");

@@ -4,7 +4,7 @@ mod common;
 
 use common::Sandbox;
 
-const COMMANDS: [&str; 22] = [
+const COMMANDS: [&str; 23] = [
     "demo",
     "doctor",
     "drift",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 22] = [
     "click-model",
     "relevance",
     "train",
+    "interleaving",
     "evaluate",
     "predict-clicks",
     "explain",

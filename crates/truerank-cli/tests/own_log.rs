@@ -17,7 +17,7 @@ const QUICK: &str = "--model linear --steps 15";
 fn doctor_tells_users_apart_and_recommends() {
     let sandbox = with_log();
     let found = sandbox.json("doctor clicks.csv --data data --json");
-    assert_eq!((&found["fit"], &found["personalized_bias"]), (&true.into(), &"holds".into()));
+    assert_eq!((&found["fit"], &found["personalized_bias"]), (&true.into(), &"yes".into()));
     let diagnosis = &found["diagnosis"];
     assert_eq!(diagnosis["recommendation"]["estimator"], "user-aware-smoothed");
     assert!(diagnosis["dependence"]["p"].as_f64().unwrap() < 0.01);
@@ -28,7 +28,7 @@ fn doctor_tells_users_apart_and_recommends() {
     assert_ne!(diagnosis["click_models"]["models"][0]["log_likelihood"], serde_json::Value::Null);
     assert!(found["click_model"].is_null() || found["click_model"] == "pbm", "{}", found["click_model"]);
     assert_eq!(diagnosis["pages"]["pages"], 20_000);
-    insta::assert_snapshot!("doctor", shape(&sandbox.run("doctor clicks.csv --data data -o report")));
+    insta::assert_snapshot!("doctor", shape(&sandbox.run_wide("doctor clicks.csv --data data -o report")));
     let page = String::from_utf8(sandbox.read("report/report.html")).unwrap();
     assert!(page.contains("Is there personalized bias?"));
     sandbox.run("count clicks.csv -o counts");
@@ -80,7 +80,7 @@ fn doctor_ends_with_1_where_a_log_is_not_fit() {
 #[test]
 fn fit_goes_all_the_way_and_keeps_everything() {
     let sandbox = with_log();
-    let text = sandbox.run(&format!("fit clicks.csv --data data {QUICK} -o out"));
+    let text = sandbox.run_wide(&format!("fit clicks.csv --data data {QUICK} -o out"));
     insta::assert_snapshot!("fit", shape(&text));
     for file in [
         "counts/cells.parquet",

@@ -151,9 +151,9 @@ const METHODS: [&str; 9] = [
 
 #[test]
 fn the_demo_compares_all_methods() {
-    let demo = "demo --preset tiny --model linear --sessions 2000";
+    let demo = "demo --preset tiny --model linear --sessions 2000 --examination true";
     let sandbox = Sandbox::new();
-    insta::assert_snapshot!("demo", shape(&sandbox.run(demo)));
+    insta::assert_snapshot!("demo", shape(&sandbox.run_wide(demo)));
     assert!(sandbox.read("report.html").starts_with(b"<!doctype html>"));
     let report = sandbox.json(&format!("{demo} --json -o page.html"));
     assert_eq!(sandbox.read("page.html"), sandbox.read("report.html"));
@@ -168,11 +168,11 @@ fn column<'a>(table: &'a serde_json::Value, name: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn the_demo_can_estimate_examination() {
-    let demo = "demo --preset tiny --model linear --sessions 20000 --estimate";
+fn the_demo_estimates_examination() {
+    let demo = "demo --preset tiny --model linear --sessions 20000";
     let sandbox = Sandbox::new();
-    insta::assert_snapshot!("demo_estimate", shape(&sandbox.run(demo)));
-    let report = sandbox.json(&format!("{demo} linear --json"));
+    insta::assert_snapshot!("demo_estimate", shape(&sandbox.run_wide(demo)));
+    let report = sandbox.json(&format!("{demo} --examination linear --json"));
     has_keys(&report, &REPORT_KEYS);
     let methods = column(&report["tables"]["rq4"], "method");
     assert!(methods.contains(&"cpbm") && methods.len() == METHODS.len());

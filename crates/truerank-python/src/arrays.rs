@@ -69,6 +69,13 @@ impl Matrix {
         self.values.len().checked_div(self.columns).unwrap_or(0)
     }
 
+    /// These rows, in their order.
+    pub fn select(&self, rows: &[usize]) -> Self {
+        let row = |&row: &usize| &self.values[row * self.columns..(row + 1) * self.columns];
+        let values: Vec<f32> = rows.iter().flat_map(|at| row(at).iter().copied()).collect();
+        Matrix { values: values.into(), columns: self.columns }
+    }
+
     /// Features are finite or missing (NaN), as in files.
     pub fn check_not_infinite(&self) -> Result<()> {
         let bad = self.values.par_iter().position_first(|value| value.is_infinite());

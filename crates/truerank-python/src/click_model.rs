@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Float64Array, Int64Array};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use serde_json::json;
 use truerank::click_model::{
     ClickLog, ClickMeasures, ClickModel, ClickModelOptions, CountedClicks, ModelCell, OfUsers,
@@ -180,6 +180,10 @@ impl PyClickModel {
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.inner.notes.clone()
+    }
+
+    fn __reduce__<'py>(this: Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        crate::pickle::reduce(this.into_any())
     }
 
     fn __eq__(&self, other: &Self) -> bool {

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use truerank::counts::{CountOptions, Counts, CountsView, END, LogSource, LogSummary, Transitions};
 use truerank::files::RoomOptions;
+use truerank::report::Figure;
 
 use crate::error::LogWarning;
 use crate::html;
@@ -17,7 +18,7 @@ use crate::json::json_to_python;
 use crate::log::{log_source, take_reading};
 use crate::options::Keywords;
 use crate::run::{run, run_quiet};
-use crate::table::{PyTable, id_column, table};
+use crate::table::{PyTable, converted, id_column, table};
 
 /// How often each user saw and clicked each document of each query at each position: all that estimation needs of a log.
 ///
@@ -203,6 +204,36 @@ impl PyCounts {
         self.cells(py)?.to_pandas(py)
     }
 
+    /// The cells as a frame of Polars.
+    fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        converted(py, self.cells(py)?, "to_polars")
+    }
+
+    /// The cells as a table of PyArrow.
+    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        converted(py, self.cells(py)?, "to_arrow")
+    }
+
+    /// How many rows and columns the cells have.
+    #[getter]
+    fn shape(&self, py: Python<'_>) -> PyResult<(usize, usize)> {
+        self.cells(py).map(|table| table.shape())
+    }
+
+    /// The first rows of the cells.
+    #[pyo3(signature = (n=5))]
+    fn head(&self, py: Python<'_>, n: usize) -> PyResult<PyTable> {
+        self.cells(py).map(|table| table.head(n))
+    }
+
+    /// Plots clicks per impression, and impressions, by position.
+    ///
+    /// Drawn by matplotlib, which this call imports, onto `ax` or a new figure; returns the axes.
+    #[pyo3(signature = (ax=None))]
+    fn plot<'py>(this: Bound<'py, Self>, ax: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("truerank._plot")?.call_method1("counts", (this, ax))
+    }
+
     /// How many cells there are.
     fn __len__(&self) -> usize {
         self.inner.cells.len()
@@ -228,12 +259,25 @@ impl PyCounts {
     fn _repr_html_(&self) -> String {
         let rows =
             self.inner.totals().named().into_iter().map(|(name, count)| vec![name.into(), html::thousands(count)]);
-        html::table("Counts", &[], &rows.collect::<Vec<_>>(), &self.remarks())
+        let table = html::table("Counts", &[], &rows.collect::<Vec<_>>(), &self.remarks());
+        html::with_figure(table, &click_rates(&self.inner))
     }
 
     fn __reduce__<'py>(this: Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
         crate::pickle::reduce(this.into_any())
     }
+}
+
+/// Clicks per impression by position.
+fn click_rates(counts: &Counts) -> Figure {
+    let mut sums = vec![(0_u64, 0_u64); counts.max_position() as usize];
+    for cell in &counts.cells {
+        let (impressions, clicks) = &mut sums[cell.position as usize - 1];
+        *impressions += cell.impressions;
+        *clicks += cell.clicks;
+    }
+    let rates = sums.iter().map(|&(impressions, clicks)| clicks as f64 / impressions as f64);
+    html::curve("clicks per impression", "position", rates.collect())
 }
 
 /// Warns that rows were left out, where they were read now.

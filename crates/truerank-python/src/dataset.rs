@@ -1,6 +1,6 @@
 //! Data sets: `truerank.data` in Python.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use pyo3::types::{PyDict, PyTuple};
 use truerank::data::{
     self, Dataset, DatasetBuilder, Generation, ReadOptions, Splits, read_dataset, read_splits, write_dataset,
 };
-use truerank::ids::{IdIndex, Ids};
+use truerank::ids::Ids;
 
 use crate::arrays::{features_from_python, features_to_numpy, floats_from_python};
-use crate::error::{to_python, value_error};
+use crate::error::{DataWarning, to_python, value_error};
 use crate::html;
 use crate::ids::{ids_from_python, ids_to_numpy};
 use crate::options::{options_of, with};
@@ -31,14 +31,29 @@ use crate::run::{run, run_quiet};
 /// <Dataset: 2 queries, 3 documents, 2 features, graded>
 /// >>> np.shares_memory(data.features, X)
 /// True
+///
+/// Columns of a frame keep their names. Rows can be chosen, so that scikit-learn can divide a data set.
+///
+/// >>> data[[0, 1]]
+/// <Dataset: 1 query, 2 documents, 2 features, graded>
 #[pyclass(name = "Dataset", module = "truerank", frozen)]
 pub struct PyDataset {
     pub inner: Arc<Dataset>,
+    pub names: FeatureNames,
 }
+
+/// The names of features, where they have any.
+pub type FeatureNames = Option<Arc<[String]>>;
 
 impl From<Dataset> for PyDataset {
     fn from(data: Dataset) -> Self {
-        PyDataset { inner: Arc::new(data) }
+        PyDataset::from(Arc::new(data))
+    }
+}
+
+impl From<Arc<Dataset>> for PyDataset {
+    fn from(inner: Arc<Dataset>) -> Self {
+        PyDataset { inner, names: None }
     }
 }
 
@@ -46,11 +61,12 @@ impl From<Dataset> for PyDataset {
 impl PyDataset {
     /// A data set from arrays: one row of `X`, and one value of the others, per document.
     ///
-    /// `query` and `doc` are whole numbers or text; rows of a query must follow each other. Documents without ids are
-    /// numbered from 1 within their query. A contiguous float32 `X` is not copied: do not change it while the data set
-    /// is in use.
+    /// `query` and `doc` are whole numbers or text. Where rows of a query do not follow each other, rows are sorted by query, in the
+    /// order in which queries first occur, with a `DataWarning`. Documents without ids are numbered from 1 within their query. A
+    /// contiguous float32 `X` is not copied: do not change it while the data set is in use. `feature_names` are those of a frame's
+    /// columns by default.
     #[staticmethod]
-    #[pyo3(signature = (X, grade=None, query=None, doc=None, *, max_grade=None))]
+    #[pyo3(signature = (X, grade=None, query=None, doc=None, *, max_grade=None, feature_names=None))]
     #[allow(non_snake_case)]
     fn from_arrays(
         X: &Bound<'_, PyAny>,
@@ -58,9 +74,11 @@ impl PyDataset {
         query: Option<&Bound<'_, PyAny>>,
         doc: Option<&Bound<'_, PyAny>>,
         max_grade: Option<u8>,
+        feature_names: Option<Vec<String>>,
     ) -> PyResult<Self> {
         let py = X.py();
         let matrix = features_from_python(X)?;
+        let names = names_for(X, feature_names, matrix.columns)?;
         let query = query.ok_or_else(|| value_error("query is missing, but every row needs the id of its query"))?;
         let query = ids_from_python(query, "query")?;
         let docs = doc.map(|doc| ids_from_python(doc, "doc")).transpose()?;
@@ -71,7 +89,16 @@ impl PyDataset {
             ("grade", grades.as_ref().map(Vec::len)),
         ];
         check_lengths(matrix.rows(), &lengths)?;
-        let (queries, query_ends) = group(&query)?;
+        let (matrix, query, docs, grades) = match order_by_query(&query) {
+            None => (matrix, query, docs, grades),
+            Some(order) => {
+                warn_of_order(py)?;
+                let rows = || order.iter().copied();
+                let grades = grades.map(|grades| rows().map(|row| grades[row]).collect());
+                (matrix.select(&order), query.select(rows()), docs.map(|docs| docs.select(rows())), grades)
+            }
+        };
+        let (queries, query_ends) = group(&query);
         let feature_count = matrix.columns;
         let builder = DatasetBuilder { features: Vec::new(), feature_count, grades, queries, query_ends, docs };
         run_quiet(py, || {
@@ -80,7 +107,84 @@ impl PyDataset {
             check_docs(&data)?;
             Ok(data)
         })
-        .map(PyDataset::from)
+        .map(|data| PyDataset { inner: Arc::new(data), names })
+    }
+
+    /// A data set from a frame of pandas or Polars with a row per document.
+    ///
+    /// `query`, `doc` and `grade` name its columns; doc and grade may be missing. `features` names those that are features; by
+    /// default all other columns, which then have to be numbers.
+    ///
+    /// >>> import pandas
+    /// >>> frame = pandas.DataFrame({"query": ["a", "a", "b"], "grade": [0, 2, 1], "bm25": [0.2, 0.9, 0.5], "clicks": [1.0, 0.1, 0.5]})
+    /// >>> truerank.Dataset.from_frame(frame).feature_names
+    /// ['bm25', 'clicks']
+    #[staticmethod]
+    #[pyo3(signature = (frame, *, query="query", doc="doc", grade="grade", features=None, max_grade=None))]
+    fn from_frame<'py>(
+        frame: &Bound<'py, PyAny>,
+        query: &str,
+        doc: &str,
+        grade: &str,
+        features: Option<Vec<String>>,
+        max_grade: Option<u8>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let module = frame.py().import("truerank._frames")?;
+        module.call_method1("from_frame", (frame, (query, doc, grade), features, max_grade))
+    }
+
+    /// Reads a file: Parquet, or LETOR/SVMlight text. The same as `read_dataset`, which has the options.
+    #[staticmethod]
+    #[pyo3(signature = (path, **options))]
+    fn read(py: Python<'_>, path: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        read_dataset_file(py, path, options)
+    }
+
+    /// The names of the features, or None where they have none.
+    #[getter]
+    fn feature_names(&self) -> Option<Vec<String>> {
+        self.names.as_ref().map(|names| names.to_vec())
+    }
+
+    /// How many documents and features there are.
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        (self.inner.len(), self.inner.feature_count())
+    }
+
+    /// The first documents.
+    #[pyo3(signature = (n=5))]
+    fn head(&self, py: Python<'_>, n: usize) -> PyResult<Self> {
+        self.at_rows(py, (0..n.min(self.inner.len())).collect())
+    }
+
+    /// Some of the documents: their rows, counted from 0, a slice, or a mask of all. Rows of a query are put together.
+    fn __getitem__(&self, rows: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = rows.py();
+        // scikit-learn asks for `data[rows, ...]`.
+        let rows = match rows.cast::<PyTuple>() {
+            Ok(pair) if pair.len() == 2 && pair.get_item(1)?.is(py.Ellipsis()) => pair.get_item(0)?,
+            _ => rows.clone(),
+        };
+        let numpy = py.import("numpy")?;
+        let all = numpy.call_method1("arange", (self.inner.len(),))?;
+        let chosen = numpy.call_method1("atleast_1d", (all.get_item(rows)?,))?;
+        self.at_rows(py, chosen.call_method0("tolist")?.extract()?)
+    }
+
+    /// The features, for what takes arrays.
+    #[pyo3(signature = (dtype=None, copy=None))]
+    fn __array__<'py>(
+        this: Bound<'py, Self>,
+        dtype: Option<Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let features = Self::features(this)?;
+        let features = match dtype {
+            Some(dtype) => features.call_method1("astype", (dtype,))?,
+            None => features,
+        };
+        if copy == Some(true) { features.call_method0("copy") } else { Ok(features) }
     }
 
     /// The features, a row per document: a view that cannot be written to.
@@ -156,7 +260,8 @@ impl PyDataset {
         if numbers.iter().collect::<HashSet<_>>().len() < numbers.len() {
             return Err(value_error("a query is named twice, but a data set holds each once"));
         }
-        run_quiet(py, || Ok(self.inner.select(&numbers))).map(PyDataset::from)
+        let inner = Arc::new(run_quiet(py, || Ok(self.inner.select(&numbers)))?);
+        Ok(PyDataset { inner, names: self.names.clone() })
     }
 
     /// Writes the data set: Parquet for `.parquet`, LETOR/SVMlight text otherwise.
@@ -164,9 +269,19 @@ impl PyDataset {
         run_quiet(py, || write_dataset(&self.inner, &path))
     }
 
-    /// A pandas frame with a row per document: query, doc, grade, f1, f2, …
+    /// A pandas frame with a row per document: query, doc, grade, and a column per feature: f1, f2, … where they have no names.
     fn to_pandas<'py>(this: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        this.py().import("truerank._frames")?.getattr("dataset")?.call1((this,))
+        this.py().import("truerank._frames")?.call_method1("dataset", (this, "pandas"))
+    }
+
+    /// The same as a frame of Polars.
+    fn to_polars<'py>(this: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("truerank._frames")?.call_method1("dataset", (this, "polars"))
+    }
+
+    /// The same as a table of PyArrow.
+    fn to_arrow<'py>(this: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("truerank._frames")?.call_method1("dataset", (this, "pyarrow"))
     }
 
     fn __len__(&self) -> usize {
@@ -199,23 +314,60 @@ impl PyDataset {
         let (py, data) = (this.py(), this.get());
         let make = py.get_type::<Self>().getattr("_from_pickle")?;
         let features = Self::features(this.clone())?;
-        let parts = (features, data.grades(py), data.query(py)?, data.docs(py)?);
+        let parts = (features, data.grades(py), data.query(py)?, data.docs(py)?, data.feature_names());
         Ok((make, parts.into_pyobject(py)?))
     }
 
     #[staticmethod]
-    #[pyo3(signature = (features, grade, query, doc))]
+    #[pyo3(signature = (features, grade, query, doc, feature_names=None))]
     fn _from_pickle(
         features: &Bound<'_, PyAny>,
         grade: Option<&Bound<'_, PyAny>>,
         query: &Bound<'_, PyAny>,
         doc: &Bound<'_, PyAny>,
+        feature_names: Option<Vec<String>>,
     ) -> PyResult<Self> {
-        Self::from_arrays(features, grade, Some(query), Some(doc), Some(u8::MAX))
+        Self::from_arrays(features, grade, Some(query), Some(doc), Some(u8::MAX), feature_names)
     }
 }
 
 impl PyDataset {
+    /// The documents of these rows, those of a query together.
+    fn at_rows(&self, py: Python<'_>, mut rows: Vec<usize>) -> PyResult<Self> {
+        let data = &self.inner;
+        let mut of_row = vec![0; data.len()];
+        data.lists().enumerate().for_each(|(query, rows)| of_row[rows].fill(query));
+        rows.sort_by_key(|&row| of_row[row]);
+        let lists: Vec<&[usize]> = rows.chunk_by(|&a, &b| of_row[a] == of_row[b]).collect();
+        let ends = lists.iter().scan(0, |end, list| {
+            *end += list.len();
+            Some(*end)
+        });
+        let builder = DatasetBuilder {
+            features: rows.iter().flat_map(|&row| data.row(row).iter().copied()).collect(),
+            feature_count: data.feature_count(),
+            grades: data.grades().map(|grades| rows.iter().map(|&row| grades[row]).collect()),
+            queries: data.queries().select(lists.iter().map(|list| of_row[list[0]])),
+            query_ends: ends.collect(),
+            docs: Some(data.docs().select(rows.iter().copied())),
+        };
+        let chosen = run_quiet(py, || {
+            let chosen = builder.build()?;
+            check_docs(&chosen)?;
+            Ok(chosen)
+        })?;
+        Ok(PyDataset { inner: Arc::new(chosen), names: self.names.clone() })
+    }
+
+    /// The names of the features of a data set, or of the training part of splits.
+    pub fn names_of(data: &Bound<'_, PyAny>) -> PyResult<FeatureNames> {
+        let part = match data.cast::<PySplits>() {
+            Ok(splits) => splits.get().train.bind(data.py()).clone().into_any(),
+            Err(_) => data.clone(),
+        };
+        Ok(part.cast::<Self>().ok().and_then(|data| data.get().names.clone()))
+    }
+
     /// A data set as it is, or the training part of splits.
     pub fn training_part(data: &Bound<'_, PyAny>) -> PyResult<Arc<Dataset>> {
         if let Ok(splits) = data.cast::<PySplits>() {
@@ -224,6 +376,27 @@ impl PyDataset {
         let data = data.cast::<Self>().map_err(|_| PyTypeError::new_err("data should be a Dataset, or Splits"))?;
         Ok(data.get().inner.clone())
     }
+}
+
+/// The names that were given, or those of a frame's columns where all of them are text.
+fn names_for(values: &Bound<'_, PyAny>, given: Option<Vec<String>>, count: usize) -> PyResult<FeatureNames> {
+    let of_frame = || {
+        let columns = values.getattr_opt("columns").ok().flatten()?;
+        columns.try_iter().ok()?.map(|name| name.ok()?.extract::<String>().ok()).collect::<Option<Vec<String>>>()
+    };
+    match given.or_else(of_frame) {
+        Some(names) if names.len() != count => {
+            Err(value_error(format!("there are {} feature_names, but X has {count} columns", names.len())))
+        }
+        names => Ok(names.map(Arc::from)),
+    }
+}
+
+/// Python tells a warning of one place once.
+fn warn_of_order(py: Python<'_>) -> PyResult<()> {
+    let text = c"rows of a query do not follow each other, so documents were sorted by query; the features, queries and docs of the data \
+set are in the new order";
+    PyErr::warn(py, &py.get_type::<DataWarning>(), text, 1)
 }
 
 fn check_lengths(rows: usize, lengths: &[(&str, Option<usize>)]) -> PyResult<()> {
@@ -268,23 +441,39 @@ fn with_max_grade(options: ReadOptions, max_grade: Option<u8>) -> ReadOptions {
 }
 
 /// The queries of rows in which each stands together, and where each ends.
-pub(crate) fn group(of_rows: &Ids) -> PyResult<(Ids, Vec<usize>)> {
-    let is_first = |row: &usize| *row == 0 || of_rows.compare(*row, *row - 1).is_ne();
-    let starts: Vec<usize> = (0..of_rows.len()).filter(is_first).collect();
-    let queries = of_rows.select(starts.iter().copied());
-    let index = IdIndex::new(&queries);
-    for (number, &start) in starts.iter().enumerate() {
-        let name = queries.name(number);
-        if index.find(&name) != Some(number as u32) {
-            return Err(value_error(format!(
-                "query: row {}: '{name}' stands apart from its other rows, but rows of a query stand together; sort by it \
-                 first: order = numpy.argsort(query, kind=\"stable\")",
-                start + 1
-            )));
-        }
-    }
+pub(crate) fn group(of_rows: &Ids) -> (Ids, Vec<usize>) {
+    let starts = starts_of_runs(of_rows);
     let ends = starts.iter().skip(1).copied().chain((!of_rows.is_empty()).then_some(of_rows.len())).collect();
-    Ok((queries, ends))
+    (of_rows.select(starts.iter().copied()), ends)
+}
+
+/// The rows at which another query begins.
+fn starts_of_runs(of_rows: &Ids) -> Vec<usize> {
+    let is_first = |row: &usize| *row == 0 || of_rows.compare(*row, *row - 1).is_ne();
+    (0..of_rows.len()).filter(is_first).collect()
+}
+
+/// The rows in an order in which those of a query follow each other, queries as they first occur; None where they do so already.
+pub(crate) fn order_by_query(of_rows: &Ids) -> Option<Vec<usize>> {
+    let starts = starts_of_runs(of_rows);
+    let mut first_run = HashMap::with_capacity(starts.len());
+    let query_of_run: Vec<usize> = (starts.iter().enumerate())
+        .map(|(run, &start)| *first_run.entry(of_rows.name(start).to_string()).or_insert(run))
+        .collect();
+    if first_run.len() == starts.len() {
+        return None;
+    }
+    let mut runs: Vec<usize> = (0..starts.len()).collect();
+    runs.sort_by_key(|&run| query_of_run[run]);
+    let end = |run: usize| starts.get(run + 1).copied().unwrap_or(of_rows.len());
+    Some(runs.into_iter().flat_map(|run| starts[run]..end(run)).collect())
+}
+
+/// The order in which rows of a query follow each other, or None where they do so already.
+#[pyfunction]
+pub fn _order_by_query<'py>(query: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyArray1<i64>>>> {
+    let order = order_by_query(&ids_from_python(query, "query")?);
+    Ok(order.map(|order| PyArray1::from_iter(query.py(), order.into_iter().map(|row| row as i64))))
 }
 
 /// A document stands once in its query.
@@ -313,7 +502,10 @@ fn check_docs(data: &Dataset) -> truerank::Result<()> {
 #[pyfunction]
 #[pyo3(signature = (data, shares, *, seed=1))]
 pub fn split_by_query(py: Python<'_>, data: &PyDataset, shares: [f64; 3], seed: u64) -> PyResult<PySplits> {
-    PySplits::new(py, run_quiet(py, || data::split_by_query(&data.inner, shares, seed))?)
+    let splits = run_quiet(py, || data::split_by_query(&data.inner, shares, seed))?;
+    let part = |part: &Dataset| Py::new(py, PyDataset { inner: Arc::new(part.clone()), names: data.names.clone() });
+    let (train, validation, test) = (part(&splits.train)?, part(&splits.validation)?, part(&splits.test)?);
+    Ok(PySplits { inner: Arc::new(splits), train, validation, test })
 }
 
 /// Reads LETOR/SVMlight text, also compressed.
@@ -364,6 +556,13 @@ impl PySplits {
         let part = |data: &Py<PyDataset>| Dataset::clone(&data.get().inner);
         let splits = Splits { train: part(&train), validation: part(&validation), test: part(&test) };
         PySplits { inner: Arc::new(splits), train, validation, test }
+    }
+
+    /// Reads a folder with train, vali and test files. The same as `read_splits`, which has the options.
+    #[staticmethod]
+    #[pyo3(signature = (folder, **options))]
+    fn read(py: Python<'_>, folder: PathBuf, options: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        read_splits_folder(py, folder, options)
     }
 
     /// Writes `train`, `vali` and `test` files into a folder; `form` is `"svmlight"` or `"parquet"`.

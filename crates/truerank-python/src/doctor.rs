@@ -10,27 +10,50 @@ use truerank::counts::{CountOptions, Need};
 use truerank::data::Dataset;
 use truerank::doctor::{Diagnosis, Doctor};
 use truerank::files::RoomOptions;
-use truerank::report::{Report, Verdict};
+use truerank::report::Verdict;
 
 use crate::counts::warn;
 use crate::dataset::{PyDataset, PySplits};
-use crate::html;
-use crate::json::json_to_python;
 use crate::log::{log_source, take_reading};
 use crate::options::Keywords;
-use crate::run::{run, run_quiet};
+use crate::run::run;
+use crate::shown::{KeptPage, Page};
 
 /// What a log is fit for, and why.
 #[pyclass(name = "Diagnosis", module = "truerank", frozen)]
 pub struct PyDiagnosis {
-    pub inner: Arc<Diagnosis>,
-    pub remarks: Vec<String>,
-    pub title: String,
+    known: Known,
+    page: Page,
+}
+
+/// What programs ask for, and a pickle keeps.
+#[derive(Clone, FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+struct Known {
+    name: String,
+    is_fit: Option<bool>,
+    personalized_bias: Option<bool>,
+    click_model: Option<String>,
+    remarks: Vec<String>,
+    /// As JSON.
+    all: String,
 }
 
 impl PyDiagnosis {
-    fn page(&self) -> Report {
-        self.inner.report(&self.title)
+    pub fn new(found: &Diagnosis, remarks: Vec<String>, title: &str) -> Self {
+        let known = Known {
+            name: name(found),
+            is_fit: found.fitness().decided(),
+            personalized_bias: found.personalized_bias().decided(),
+            click_model: found.suited_click_model().map(|model| model.to_string()),
+            all: found.to_json(&remarks).to_string(),
+            remarks,
+        };
+        PyDiagnosis { known, page: Page::from(found.report(title)) }
+    }
+
+    fn all<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        py.import("json")?.call_method1("loads", (&self.known.all,))
     }
 }
 
@@ -39,78 +62,100 @@ impl PyDiagnosis {
     /// Whether the log is fit to learn from; None where that cannot be told.
     #[getter]
     fn is_fit(&self) -> Option<bool> {
-        self.inner.fitness().decided()
+        self.known.is_fit
     }
 
     /// Whether users differ both in what they search for and in how they look, so much that it matters; None where that
     /// cannot be told.
     #[getter]
     fn personalized_bias(&self) -> Option<bool> {
-        self.inner.personalized_bias().decided()
+        self.known.personalized_bias
     }
 
     /// The click model that suits the log: `"pbm"` where none is better by so much that it matters, None where that cannot be
     /// told. `to_dict` has the comparison.
     #[getter]
     fn click_model(&self) -> Option<String> {
-        self.inner.suited_click_model().map(|model| model.to_string())
+        self.known.click_model.clone()
     }
 
     /// What to know, problems first: dicts with severity, text and help.
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json_to_python(py, &self.inner.findings)
+        self.all(py)?.get_item("diagnosis")?.get_item("findings")
     }
 
     /// The estimator that suits the log, whether it is the default, and why.
     #[getter]
     fn recommendation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json_to_python(py, &self.inner.recommendation)
+        self.all(py)?.get_item("diagnosis")?.get_item("recommendation")
     }
 
     /// What should be known of the log's rows and columns.
     #[getter]
     fn remarks(&self) -> Vec<String> {
-        self.remarks.clone()
+        self.known.remarks.clone()
     }
 
     /// All of it, as `truerank doctor --json` prints it.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json_to_python(py, &self.inner.to_json(&self.remarks))
+        self.all(py)
+    }
+
+    /// Plots clicks per impression by position.
+    ///
+    /// Drawn by matplotlib, which this call imports, onto `ax` or a new figure; returns the axes.
+    #[pyo3(signature = (ax=None))]
+    fn plot<'py>(this: Bound<'py, Self>, ax: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("truerank._plot")?.call_method1("diagnosis", (this, ax))
     }
 
     /// Writes report.html, figures and tables into a folder.
     fn report(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
-        run_quiet(py, || self.page().write(&folder))
+        self.page.write(py, &folder)
     }
 
     /// The whole report as one page that needs no network.
     #[getter]
     fn html(&self, py: Python<'_>) -> PyResult<String> {
-        run_quiet(py, || self.page().html())
+        self.page.html(py)
     }
 
     fn __str__(&self) -> String {
-        self.page().text()
+        self.page.text()
     }
 
-    fn __repr__(&self) -> String {
-        let fit = match self.inner.fitness() {
-            Verdict::Holds => "fit to learn from",
-            Verdict::DoesNotHold => "not fit to learn from",
-            Verdict::Open => "open whether fit to learn from",
-        };
-        let bias = match self.inner.personalized_bias() {
-            Verdict::Holds => "personalized bias",
-            Verdict::DoesNotHold => "no personalized bias",
-            Verdict::Open => "personalized bias open",
-        };
-        format!("<Diagnosis: {fit}, {bias}; use {}>", self.inner.recommendation.estimator)
+    fn __repr__(&self) -> &str {
+        &self.known.name
     }
 
     fn _repr_html_(&self) -> String {
-        html::report(&self.page())
+        self.page.notebook()
     }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Known, KeptPage))> {
+        let kept = (self.known.clone(), self.page.kept(py)?);
+        Ok((py.get_type::<Self>().getattr("_restore")?, kept))
+    }
+
+    #[staticmethod]
+    fn _restore(known: Known, page: KeptPage) -> Self {
+        PyDiagnosis { known, page: Page::Kept(page) }
+    }
+}
+
+fn name(found: &Diagnosis) -> String {
+    let fit = match found.fitness() {
+        Verdict::Holds => "fit to learn from",
+        Verdict::DoesNotHold => "not fit to learn from",
+        Verdict::Open => "open whether fit to learn from",
+    };
+    let bias = match found.personalized_bias() {
+        Verdict::Holds => "personalized bias",
+        Verdict::DoesNotHold => "no personalized bias",
+        Verdict::Open => "personalized bias open",
+    };
+    format!("<Diagnosis: {fit}, {bias}; use {}>", found.recommendation.estimator)
 }
 
 /// Documents of a log: a data set, or the training part of splits.
@@ -163,5 +208,5 @@ pub fn doctor<'py>(
         Ok((found, summary))
     })?;
     warn(py, &log, &summary)?;
-    Ok(PyDiagnosis { inner: Arc::new(found), remarks: summary.remarks(), title: log.title() })
+    Ok(PyDiagnosis::new(&found, summary.remarks(), &log.title()))
 }

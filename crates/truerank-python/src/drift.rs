@@ -10,14 +10,15 @@ use truerank::counts::{Counts, CountsView, MergeOptions, Need, open_counts};
 use truerank::drift::{Comparison, Drift};
 use truerank::files::{Room, RoomOptions};
 use truerank::memory::Memory;
-use truerank::report::{Report, Verdict};
+use truerank::report::Verdict;
 
 use crate::counts::PyCounts;
-use crate::html;
+use crate::error::value_error;
 use crate::json::json_to_python;
 use crate::options::Keywords;
 use crate::propensity::PyPropensities;
 use crate::run::{run, run_quiet};
+use crate::shown::{KeptPage, Page};
 
 /// Adds counts of several logs into a folder: byte for byte that of counting all logs at once.
 ///
@@ -52,13 +53,40 @@ pub fn merge<'py>(
 /// What changed between two logs, or two estimates of examination.
 #[pyclass(name = "Comparison", module = "truerank", frozen)]
 pub struct PyComparison {
-    inner: Arc<Comparison>,
-    title: String,
+    known: Known,
+    page: Page,
+}
+
+/// What programs ask for, and a pickle keeps.
+#[derive(Clone, FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+struct Known {
+    name: String,
+    drifted: Option<bool>,
+    /// As JSON.
+    changes: String,
+    /// As JSON.
+    all: String,
 }
 
 impl PyComparison {
-    fn page(&self) -> Report {
-        self.inner.report(&self.title)
+    fn new(found: &Comparison, title: &str) -> PyResult<Self> {
+        let known = Known {
+            name: name(found),
+            drifted: found.stability().decided().map(|stable| !stable),
+            changes: serde_json::to_string(&found.changes).map_err(|error| value_error(error.to_string()))?,
+            all: found.to_json().to_string(),
+        };
+        Ok(PyComparison { known, page: Page::from(found.report(title)) })
+    }
+}
+
+fn name(found: &Comparison) -> String {
+    let drifted = found.changes.iter().filter(|change| change.drifted).count();
+    match found.stability() {
+        Verdict::Holds => "<Comparison: nothing drifted>".to_string(),
+        Verdict::DoesNotHold => format!("<Comparison: {drifted} of {} drifted>", found.changes.len()),
+        Verdict::Open => "<Comparison: open>".to_string(),
     }
 }
 
@@ -67,46 +95,51 @@ impl PyComparison {
     /// Whether anything drifted; None where that cannot be told.
     #[getter]
     fn drifted(&self) -> Option<bool> {
-        self.inner.stability().decided().map(|stable| !stable)
+        self.known.drifted
     }
 
     /// What may have changed: dicts with aspect, old, new, difference, standard_error, p, corrected_p and drifted.
     #[getter]
     fn changes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json_to_python(py, &self.inner.changes)
+        py.import("json")?.call_method1("loads", (&self.known.changes,))
     }
 
     /// All of it, as `truerank drift --json` prints it.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json_to_python(py, &self.inner.to_json())
+        py.import("json")?.call_method1("loads", (&self.known.all,))
     }
 
     /// Writes report.html, figures and tables into a folder.
     fn report(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
-        run_quiet(py, || self.page().write(&folder))
+        self.page.write(py, &folder)
     }
 
     /// The whole report as one page that needs no network.
     #[getter]
     fn html(&self, py: Python<'_>) -> PyResult<String> {
-        run_quiet(py, || self.page().html())
+        self.page.html(py)
     }
 
     fn __str__(&self) -> String {
-        self.page().text()
+        self.page.text()
     }
 
-    fn __repr__(&self) -> String {
-        let drifted = self.inner.changes.iter().filter(|change| change.drifted).count();
-        match self.inner.stability() {
-            Verdict::Holds => "<Comparison: nothing drifted>".to_string(),
-            Verdict::DoesNotHold => format!("<Comparison: {drifted} of {} drifted>", self.inner.changes.len()),
-            Verdict::Open => "<Comparison: open>".to_string(),
-        }
+    fn __repr__(&self) -> &str {
+        &self.known.name
     }
 
     fn _repr_html_(&self) -> String {
-        html::report(&self.page())
+        self.page.notebook()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Known, KeptPage))> {
+        let kept = (self.known.clone(), self.page.kept(py)?);
+        Ok((py.get_type::<Self>().getattr("_restore")?, kept))
+    }
+
+    #[staticmethod]
+    fn _restore(known: Known, page: KeptPage) -> Self {
+        PyComparison { known, page: Page::Kept(page) }
     }
 }
 
@@ -157,11 +190,11 @@ pub fn drift<'py>(
     let room = keywords.take::<RoomOptions>()?.room(None);
     let comparer: Drift = keywords.take()?;
     keywords.finish()?;
-    let title = "Two logs".to_string();
+    let title = "Two logs";
     if let (Ok(old), Ok(new)) = (old.cast::<PyPropensities>(), new.cast::<PyPropensities>()) {
         let (old, new) = (old.get().inner.clone(), new.get().inner.clone());
         let inner = run_quiet(py, || comparer.compare_propensities(&old, &new))?;
-        return Ok(PyComparison { inner: Arc::new(inner), title });
+        return PyComparison::new(&inner, title);
     }
     let (old, new) = (Compared::of(old)?, Compared::of(new)?);
     // Both are open at the same time.
@@ -170,5 +203,5 @@ pub fn drift<'py>(
         let (old, new) = (old.open(&half)?, new.open(&half)?);
         comparer.compare(old.as_ref(), new.as_ref(), progress)
     })?;
-    Ok(PyComparison { inner: Arc::new(inner), title })
+    PyComparison::new(&inner, title)
 }

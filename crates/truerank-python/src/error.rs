@@ -32,6 +32,12 @@ pub fn value_error(text: impl Into<String>) -> PyErr {
     PyValueError::new_err(truerank::text::line(&text.into()))
 }
 
+pyo3::create_exception!(
+    truerank,
+    DataWarning,
+    PyUserWarning,
+    "Documents were read, but not in the order they came in."
+);
 pyo3::create_exception!(truerank, LogWarning, PyUserWarning, "A log was read, but not all of it.");
 pyo3::create_exception!(
     truerank,

@@ -16,11 +16,11 @@ use truerank::evaluate::{
 };
 use truerank::ids::Ids;
 use truerank::relevance::KnownLog;
-use truerank::report::Format;
+use truerank::report::{Axis, Chart, Dot, Dots, Figure, Format, Style};
 
 use crate::arrays::floats_from_python;
 use crate::counts::PyCounts;
-use crate::dataset::{PyDataset, grades, group};
+use crate::dataset::{PyDataset, grades, group, order_by_query};
 use crate::error::{to_python, value_error};
 use crate::experiment::texts;
 use crate::html;
@@ -47,11 +47,32 @@ pub struct PyEvaluation {
     against: Option<Py<PyEvaluation>>,
 }
 
+/// What a pickle keeps: measures, their values, queries, and what it is compared with.
+type KeptEvaluation<'py> = (Vec<String>, Vec<Vec<f64>>, Bound<'py, PyAny>, Option<Py<PyEvaluation>>);
+
 impl PyEvaluation {
     fn place(&self, measure: &str) -> PyResult<usize> {
         let parsed: Measure = measure.parse().map_err(to_python)?;
         let place = self.inner.measures.iter().position(|&other| other == parsed);
         place.ok_or_else(|| PyKeyError::new_err(format!("{measure} was not measured")))
+    }
+
+    /// The mean of each measure with its interval over queries.
+    fn figure(&self) -> Figure {
+        let dot = |(name, values): (String, &Vec<f64>)| {
+            let known: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
+            let count = known.len() as f64;
+            let mean = known.iter().sum::<f64>() / count;
+            let variance = known.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0);
+            // The normal distribution's, as there are many queries.
+            let half = 1.96 * (variance / count).sqrt();
+            let band = half.is_finite().then_some((mean - half, mean + half));
+            Dot { name, value: mean, band, style: Style::Plain }
+        };
+        let rows = self.measures().into_iter().zip(&self.inner.values).map(dot).collect();
+        let axis = Axis::new("mean over queries, with 95 % interval", Format::Measure);
+        let caption = "Means over queries with 95 % intervals".to_string();
+        Figure { name: "measures".to_string(), caption, chart: Chart::Dots(Dots { axis, rows }) }
     }
 
     fn other(&self) -> Option<&Evaluation> {
@@ -112,7 +133,44 @@ impl PyEvaluation {
 
     /// A pandas frame with a row per query and a column per measure.
     fn to_pandas<'py>(this: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        this.py().import("truerank._frames")?.getattr("evaluation")?.call1((this,))
+        this.py().import("truerank._frames")?.call_method1("evaluation", (this, "pandas"))
+    }
+
+    /// The frame as one of Polars.
+    fn to_polars<'py>(this: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("truerank._frames")?.call_method1("evaluation", (this, "polars"))
+    }
+
+    /// The frame as a table of PyArrow.
+    fn to_arrow<'py>(this: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("truerank._frames")?.call_method1("evaluation", (this, "pyarrow"))
+    }
+
+    /// Plots the mean of each measure with its 95 % interval over queries; with `against` the differences.
+    ///
+    /// Drawn by matplotlib, which this call imports, onto `ax` or a new figure; returns the axes.
+    #[pyo3(signature = (ax=None))]
+    fn plot<'py>(this: Bound<'py, Self>, ax: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("truerank._plot")?.call_method1("evaluation", (this, ax))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, KeptEvaluation<'py>)> {
+        let against = self.against.as_ref().map(|other| other.clone_ref(py));
+        let parts = (self.measures(), self.inner.values.clone(), self.queries(py)?, against);
+        Ok((py.get_type::<Self>().getattr("_restore")?, parts))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (measures, values, queries, against))]
+    fn _restore(
+        measures: Vec<String>,
+        values: Vec<Vec<f64>>,
+        queries: &Bound<'_, PyAny>,
+        against: Option<Py<PyEvaluation>>,
+    ) -> PyResult<Self> {
+        let measures = measures.iter().map(|measure| measure.parse()).collect::<truerank::Result<_>>();
+        let inner = Arc::new(Evaluation { measures: measures.map_err(to_python)?, values });
+        Ok(PyEvaluation { inner, queries: Arc::new(ids_from_python(queries, "queries")?), against })
     }
 
     fn keys(&self) -> Vec<String> {
@@ -156,7 +214,8 @@ impl PyEvaluation {
         let print = |value: f64| Format::Measure.print(value);
         let Some(other) = self.other() else {
             let rows: Vec<_> = self.items().into_iter().map(|(name, mean)| vec![name, print(mean)]).collect();
-            return Ok(html::table("Evaluation", &["measure", "mean"], &rows, &notes));
+            let table = html::table("Evaluation", &["measure", "mean"], &rows, &notes);
+            return Ok(html::with_figure(table, &self.figure()));
         };
         let rows = self.inner.compare(other).map_err(to_python)?;
         let row = |row: &judging::Comparison| {
@@ -208,6 +267,8 @@ pub fn evaluate(
 struct Graded<'py> {
     data: Arc<Dataset>,
     features: Option<Bound<'py, PyAny>>,
+    /// The rows in the order of their queries, where they came in another.
+    order: Option<Vec<usize>>,
 }
 
 impl<'py> Graded<'py> {
@@ -219,18 +280,25 @@ impl<'py> Graded<'py> {
         match (data.cast::<PyDataset>(), query) {
             (Ok(_), Some(_)) => Err(value_error("a data set knows its queries; leave out query")),
             (Ok(found), None) => {
-                Ok(Graded { data: found.get().inner.clone(), features: Some(data.getattr("features")?) })
+                let features = Some(data.getattr("features")?);
+                Ok(Graded { data: found.get().inner.clone(), features, order: None })
             }
             (Err(_), None) => Err(value_error("query is missing, but every grade needs the id of its query")),
             (Err(_), Some(query)) => {
-                Ok(Graded { data: Arc::new(without_features(grades(data, max_grade)?, query)?), features: None })
+                let (data, order) = without_features(grades(data, max_grade)?, query)?;
+                Ok(Graded { data: Arc::new(data), features: None, order })
             }
         }
     }
 
     /// Scores, or what a ranker's `predict` makes of the features.
     fn scores(&self, scores: &Bound<'py, PyAny>) -> PyResult<Vec<f64>> {
-        floats_from_python(&predicted(scores, self.features.as_ref())?, "scores")
+        let scores = floats_from_python(&predicted(scores, self.features.as_ref())?, "scores")?;
+        match &self.order {
+            // Another number of scores is refused where they meet the grades.
+            Some(order) if order.len() == scores.len() => Ok(order.iter().map(|&row| scores[row]).collect()),
+            _ => Ok(scores),
+        }
     }
 }
 
@@ -245,17 +313,26 @@ fn predicted<'py>(scores: &Bound<'py, PyAny>, features: Option<&Bound<'py, PyAny
     }
 }
 
-fn without_features(grades: Vec<u8>, query: &Bound<'_, PyAny>) -> PyResult<Dataset> {
+/// Grades by query, and the order of their rows where rows of a query did not follow each other.
+fn without_features(grades: Vec<u8>, query: &Bound<'_, PyAny>) -> PyResult<(Dataset, Option<Vec<usize>>)> {
     let of_rows = ids_from_python(query, "query")?;
     if of_rows.len() != grades.len() {
         let (grades, queries) = (grades.len(), of_rows.len());
         return Err(value_error(format!("there are {grades} grades, but query has {queries} values")));
     }
-    let (queries, query_ends) = group(&of_rows)?;
+    let order = order_by_query(&of_rows);
+    let (of_rows, grades) = match &order {
+        Some(order) => (of_rows.select(order.iter().copied()), order.iter().map(|&row| grades[row]).collect()),
+        None => (of_rows, grades),
+    };
+    let (queries, query_ends) = group(&of_rows);
     let features = vec![0.0; grades.len()];
     let builder = DatasetBuilder { features, feature_count: 1, grades: Some(grades), queries, query_ends, docs: None };
-    builder.build().map_err(to_python)
+    Ok((builder.build().map_err(to_python)?, order))
 }
+
+/// What a pickle keeps of a test: difference, t, degrees of freedom and p.
+type KeptTTest = (f64, f64, usize, f64);
 
 /// A paired two-sided t-test.
 #[pyclass(name = "TTest", module = "truerank", frozen, get_all)]
@@ -272,6 +349,16 @@ pub struct PyTTest {
 
 #[pymethods]
 impl PyTTest {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, KeptTTest)> {
+        let restore = py.get_type::<Self>().getattr("_restore")?;
+        Ok((restore, (self.difference, self.t, self.degrees, self.p)))
+    }
+
+    #[staticmethod]
+    fn _restore(difference: f64, t: f64, degrees: usize, p: f64) -> Self {
+        PyTTest { difference, t, degrees, p }
+    }
+
     fn __repr__(&self) -> String {
         let PyTTest { difference, t, degrees, p } = self;
         format!("<TTest: difference {difference:.4}, t {t:.3} with {degrees} degrees of freedom, p {p:.3e}>")
@@ -316,13 +403,45 @@ pub fn write_run(data: &Bound<'_, PyDataset>, scores: &Bound<'_, PyAny>, path: P
 /// What the clicks of a log say about a ranking, with 95 % intervals over queries: a mapping from a measure to its value.
 #[pyclass(name = "ClickEvaluation", module = "truerank", frozen, mapping)]
 pub struct PyClickEvaluation {
-    inner: Arc<ByClicks>,
+    inner: JudgedByClicks,
+}
+
+/// What is known of a ranking, and kept by a pickle.
+#[derive(Clone, FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+struct JudgedByClicks {
+    measures: Vec<String>,
+    /// The lower end, the value and the upper end for each measure.
+    values: Vec<(f64, f64, f64)>,
+    per_query: Vec<Vec<f64>>,
+    as_shown: BTreeMap<String, f64>,
+    candidates: BTreeMap<String, f64>,
+    queries: usize,
+    /// As JSON.
+    all: String,
+    notebook: String,
+}
+
+impl From<&ByClicks> for JudgedByClicks {
+    fn from(found: &ByClicks) -> Self {
+        let ranker = &found.pages.ranker;
+        JudgedByClicks {
+            measures: ranker.measures.iter().map(ClickMeasure::to_string).collect(),
+            values: ranker.values.iter().map(|bounds| (bounds.low, bounds.value, bounds.high)).collect(),
+            per_query: ranker.measures.iter().map(|&measure| ranker.per_query(measure).unwrap_or_default()).collect(),
+            as_shown: by_measure(&found.as_shown),
+            candidates: by_measure(&found.candidates.ranker),
+            queries: found.log.queries,
+            all: found.to_json().to_string(),
+            notebook: click_table(found),
+        }
+    }
 }
 
 impl PyClickEvaluation {
     fn place(&self, measure: &str) -> PyResult<usize> {
-        let parsed: ClickMeasure = measure.parse().map_err(to_python)?;
-        let place = self.inner.pages.ranker.measures.iter().position(|&other| other == parsed);
+        let name = measure.parse::<ClickMeasure>().map_err(to_python)?.to_string();
+        let place = self.inner.measures.iter().position(|other| *other == name);
         place.ok_or_else(|| PyKeyError::new_err(format!("{measure} was not measured")))
     }
 }
@@ -332,37 +451,53 @@ impl PyClickEvaluation {
     /// What was measured.
     #[getter]
     fn measures(&self) -> Vec<String> {
-        self.inner.pages.ranker.measures.iter().map(ClickMeasure::to_string).collect()
+        self.inner.measures.clone()
     }
 
     /// The lower and upper end of a measure's interval.
     fn interval(&self, measure: &str) -> PyResult<(f64, f64)> {
-        let bounds = self.inner.pages.ranker.values[self.place(measure)?];
-        Ok((bounds.low, bounds.high))
+        let (low, _, high) = self.inner.values[self.place(measure)?];
+        Ok((low, high))
     }
 
     /// The value of a measure for each judged query; NaN where it has none.
     fn per_query<'py>(&self, py: Python<'py>, measure: &str) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let measure = self.inner.pages.ranker.measures[self.place(measure)?];
-        Ok(PyArray1::from_vec(py, self.inner.pages.ranker.per_query(measure).unwrap_or_default()))
+        Ok(PyArray1::from_slice(py, &self.inner.per_query[self.place(measure)?]))
     }
 
     /// The values of the pages as they were shown, by measure.
     #[getter]
     fn as_shown(&self) -> BTreeMap<String, f64> {
-        by_measure(&self.inner.as_shown)
+        self.inner.as_shown.clone()
     }
 
     /// The values of one order of all documents of each query, by measure; what was never shown earns nothing. Compare
     /// rankers by them, and not with `as_shown`.
     #[getter]
     fn candidates(&self) -> BTreeMap<String, f64> {
-        by_measure(&self.inner.candidates.ranker)
+        self.inner.candidates.clone()
     }
 
     /// All of it, as `clicks` in `truerank evaluate --clicks --json`.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json_to_python(py, &self.inner.to_json())
+        py.import("json")?.call_method1("loads", (&self.inner.all,))
+    }
+
+    /// Plots each measure with its 95 % interval over queries, beside the pages as they were shown.
+    ///
+    /// Drawn by matplotlib, which this call imports, onto `ax` or a new figure; returns the axes.
+    #[pyo3(signature = (ax=None))]
+    fn plot<'py>(this: Bound<'py, Self>, ax: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("truerank._plot")?.call_method1("click_evaluation", (this, ax))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (JudgedByClicks,))> {
+        Ok((py.get_type::<Self>().getattr("_restore")?, (self.inner.clone(),)))
+    }
+
+    #[staticmethod]
+    fn _restore(kept: JudgedByClicks) -> Self {
+        PyClickEvaluation { inner: kept }
     }
 
     fn keys(&self) -> Vec<String> {
@@ -370,7 +505,7 @@ impl PyClickEvaluation {
     }
 
     fn values(&self) -> Vec<f64> {
-        self.inner.pages.ranker.values.iter().map(|bounds| bounds.value).collect()
+        self.inner.values.iter().map(|&(_, value, _)| value).collect()
     }
 
     fn items(&self) -> Vec<(String, f64)> {
@@ -382,7 +517,7 @@ impl PyClickEvaluation {
     }
 
     fn __len__(&self) -> usize {
-        self.inner.pages.ranker.measures.len()
+        self.inner.measures.len()
     }
 
     fn __contains__(&self, measure: &str) -> bool {
@@ -390,48 +525,48 @@ impl PyClickEvaluation {
     }
 
     fn __getitem__(&self, measure: &str) -> PyResult<f64> {
-        Ok(self.inner.pages.ranker.values[self.place(measure)?].value)
+        Ok(self.inner.values[self.place(measure)?].1)
     }
 
     fn __repr__(&self) -> String {
         let means: Vec<String> =
             self.items().iter().map(|(name, mean)| format!("{name} {}", Format::Measure.print(*mean))).collect();
-        let queries = html::thousands(self.inner.log.queries as u64);
+        let queries = html::thousands(self.inner.queries as u64);
         format!("<ClickEvaluation: {}; {queries} queries>", means.join(", "))
     }
 
-    fn _repr_html_(&self) -> String {
-        let found = &self.inner;
-        let print = |value: f64| Format::Measure.print(value);
-        let interval = |low: f64, high: f64| format!("{} to {}", print(low), print(high));
-        let differences = found.pages.differences();
-        let row = |place: usize| {
-            let bounds = found.pages.ranker.values[place];
-            let mut row = vec![found.pages.ranker.measures[place].to_string(), print(bounds.value)];
-            row.push(interval(bounds.low, bounds.high));
-            row.push(print(found.as_shown.values[place].value));
-            if let Some(differences) = &differences {
-                let bounds = differences[place].bounds;
-                row.extend([print(bounds.value), interval(bounds.low, bounds.high)]);
-                row.push(Format::PValue.print(differences[place].p));
-            }
-            row
-        };
-        let rows: Vec<Vec<String>> = (0..found.pages.ranker.measures.len()).map(row).collect();
-        let mut head = vec!["measure", "value", "95 %", "as shown"];
-        head.extend(differences.iter().flat_map(|_| ["difference", "95 %", "p"]));
-        let count = |value: usize| html::thousands(value as u64);
-        let notes = [
-            "Result pages of the log, each reordered, and as they were shown.".to_string(),
-            format!(
-                "{} pages of {} queries with {} clicks.",
-                html::thousands(found.log.pages),
-                count(found.log.queries),
-                html::thousands(found.log.clicks)
-            ),
-        ];
-        html::table("ClickEvaluation", &head, &rows, &notes)
+    fn _repr_html_(&self) -> &str {
+        &self.inner.notebook
     }
+}
+
+/// The measures as a table for notebooks.
+fn click_table(found: &ByClicks) -> String {
+    let print = |value: f64| Format::Measure.print(value);
+    let interval = |low: f64, high: f64| format!("{} to {}", print(low), print(high));
+    let differences = found.pages.differences();
+    let row = |place: usize| {
+        let bounds = found.pages.ranker.values[place];
+        let mut row = vec![found.pages.ranker.measures[place].to_string(), print(bounds.value)];
+        row.push(interval(bounds.low, bounds.high));
+        row.push(print(found.as_shown.values[place].value));
+        if let Some(differences) = &differences {
+            let bounds = differences[place].bounds;
+            row.extend([print(bounds.value), interval(bounds.low, bounds.high)]);
+            row.push(Format::PValue.print(differences[place].p));
+        }
+        row
+    };
+    let rows: Vec<Vec<String>> = (0..found.pages.ranker.measures.len()).map(row).collect();
+    let mut head = vec!["measure", "value", "95 %", "as shown"];
+    head.extend(differences.iter().flat_map(|_| ["difference", "95 %", "p"]));
+    let (pages, clicks) = (html::thousands(found.log.pages), html::thousands(found.log.clicks));
+    let queries = html::thousands(found.log.queries as u64);
+    let notes = [
+        "Result pages of the log, each reordered, and as they were shown.".to_string(),
+        format!("{pages} pages of {queries} queries with {clicks} clicks."),
+    ];
+    html::table("ClickEvaluation", &head, &rows, &notes)
 }
 
 fn by_measure(found: &ClickEvaluation) -> BTreeMap<String, f64> {
@@ -478,5 +613,5 @@ pub fn evaluate_clicks(
         let found = judge.judge(&log, &scores, against.as_deref())?;
         Ok(ByClicks { leakage, ..found })
     })?;
-    Ok(PyClickEvaluation { inner: Arc::new(found) })
+    Ok(PyClickEvaluation { inner: JudgedByClicks::from(&found) })
 }

@@ -1,30 +1,54 @@
 //! The paper's research questions: what `truerank.experiment` is made of.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use truerank::experiment::{Asked, Results, Store};
-use truerank::report::{Report, Verdict};
+use truerank::report::Verdict;
 
-use crate::html;
-use crate::json::json_to_python;
 use crate::options::options_of;
 use crate::run::{run, run_quiet};
+use crate::shown::{KeptPage, Page};
 
 /// What an experiment found: claims of the paper with verdicts, and the tables behind them.
 #[pyclass(name = "Results", module = "truerank.experiment", frozen)]
 pub struct PyResults {
-    inner: Arc<Results>,
-    report: Arc<Report>,
+    known: Known,
+    page: Page,
+}
+
+/// What programs ask for, and a pickle keeps.
+#[derive(Clone, FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+struct Known {
+    name: String,
+    missing_runs: usize,
+    /// Names of tables, with their CSV.
+    tables: Vec<(String, String)>,
+    /// As JSON.
+    all: String,
 }
 
 impl From<Results> for PyResults {
     fn from(results: Results) -> Self {
-        PyResults { report: Arc::new(results.report()), inner: Arc::new(results) }
+        let report = results.report();
+        let known = Known {
+            name: name(&results),
+            missing_runs: results.missing().len(),
+            tables: report.tables().into_iter().map(|table| (table.name.clone(), table.csv())).collect(),
+            all: results.to_json().to_string(),
+        };
+        PyResults { known, page: Page::from(report) }
     }
+}
+
+fn name(results: &Results) -> String {
+    let questions: Vec<String> = results.settings.questions.iter().map(ToString::to_string).collect();
+    let claims = results.claims();
+    let holding = claims.iter().filter(|claim| claim.verdict() == Verdict::Holds).count();
+    format!("<Results: {}; {holding} of {} claims hold>", questions.join(", "), claims.len())
 }
 
 #[pymethods]
@@ -38,11 +62,11 @@ impl PyResults {
         })
     }
 
-    /// What the paper says and what we add: each claim with its question, its verdict (holds, does not
-    /// hold or open), p, and its comparisons.
+    /// What the paper says and what we add: each claim with its question, its verdict (yes, no
+    /// or open), p, and its comparisons.
     #[getter]
     fn claims<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json_to_python(py, &self.inner.to_json()["claims"])
+        self.to_dict(py)?.get_item("claims")
     }
 
     /// Every table as a pandas frame, by name.
@@ -50,8 +74,8 @@ impl PyResults {
     fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let read = py.import("truerank._frames")?.getattr("csv")?;
         let tables = PyDict::new(py);
-        for table in self.report.tables() {
-            tables.set_item(&table.name, read.call1((table.csv(),))?)?;
+        for (name, text) in &self.known.tables {
+            tables.set_item(name, read.call1((text,))?)?;
         }
         Ok(tables)
     }
@@ -59,44 +83,51 @@ impl PyResults {
     /// How many runs are still to be made.
     #[getter]
     fn missing_runs(&self) -> usize {
-        self.inner.missing().len()
+        self.known.missing_runs
     }
 
     /// Claims and tables, as `truerank experiment --json` prints them.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json_to_python(py, &self.inner.to_json())
+        py.import("json")?.call_method1("loads", (&self.known.all,))
     }
 
     /// What `truerank experiment` prints.
     #[getter]
     fn text(&self) -> String {
-        self.report.text()
+        self.page.text()
+    }
+
+    /// Writes report.html, figures and tables into a folder.
+    fn report(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+        self.page.write(py, &folder)
     }
 
     /// The whole report as one page that needs no network.
     #[getter]
     fn html(&self, py: Python<'_>) -> PyResult<String> {
-        run_quiet(py, || self.report.html())
-    }
-
-    /// Writes report.html, figures and tables into a folder.
-    fn report(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
-        run_quiet(py, || self.report.write(&folder))
+        self.page.html(py)
     }
 
     fn __str__(&self) -> String {
-        self.text()
+        self.page.text()
     }
 
-    fn __repr__(&self) -> String {
-        let questions: Vec<String> = self.inner.settings.questions.iter().map(ToString::to_string).collect();
-        let claims = self.inner.claims();
-        let holding = claims.iter().filter(|claim| claim.verdict() == Verdict::Holds).count();
-        format!("<Results: {}; {holding} of {} claims hold>", questions.join(", "), claims.len())
+    fn __repr__(&self) -> &str {
+        &self.known.name
     }
 
     fn _repr_html_(&self) -> String {
-        html::report(&self.report)
+        self.page.notebook()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Known, KeptPage))> {
+        let kept = (self.known.clone(), self.page.kept(py)?);
+        Ok((py.get_type::<Self>().getattr("_restore")?, kept))
+    }
+
+    #[staticmethod]
+    fn _restore(known: Known, page: KeptPage) -> Self {
+        PyResults { known, page: Page::Kept(page) }
     }
 }
 

@@ -7,95 +7,160 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use truerank::data::Splits;
-use truerank::fit::{Fit, FitData, FitFolder, FitOutcome};
+use truerank::fit::{Fit, FitData, FitFolder, FitOutcome, WarmStart};
 
 use crate::click_model::PyClickModel;
 use crate::counts::warn;
-use crate::dataset::{PyDataset, PySplits};
+use crate::dataset::{FeatureNames, PyDataset, PySplits};
 use crate::doctor::PyDiagnosis;
 use crate::error::to_python;
 use crate::html;
-use crate::json::json_to_python;
 use crate::log::{log_source, take_reading};
 use crate::options::{Keywords, with};
 use crate::propensity::PyPropensities;
 use crate::ranker::PyTrainedRanker;
 use crate::relevance::PyRelevance;
-use crate::run::{run, run_quiet};
+use crate::run::run;
+use crate::shown::{KeptPage, Page};
 
 /// All that was learned from a log, and how good it is.
 #[pyclass(name = "FitOutcome", module = "truerank", frozen)]
 pub struct PyFitOutcome {
-    inner: Arc<FitOutcome>,
-    remarks: Vec<String>,
-    title: String,
+    known: Known,
+    page: Page,
+}
+
+/// What programs ask for, and a pickle keeps.
+#[derive(FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+struct Known {
+    name: String,
+    diagnosis: Py<PyDiagnosis>,
+    propensities: Py<PyPropensities>,
+    click_model: Option<Py<PyClickModel>>,
+    relevance: Py<PyRelevance>,
+    ranker: Option<Py<PyAny>>,
+    /// As JSON.
+    all: String,
+}
+
+impl Known {
+    fn new(py: Python<'_>, found: &FitOutcome, names: &FeatureNames, log: (Vec<String>, &str)) -> PyResult<Self> {
+        let (remarks, title) = log;
+        let ranker = found.training.as_ref().map(|training| {
+            let trained = PyTrainedRanker::from(training.ranker.clone());
+            let names = names.as_ref().map(|names| names.to_vec());
+            let made = py.import("truerank._ranker")?.call_method1("of_trained", (trained, names))?;
+            Ok::<_, PyErr>(made.unbind())
+        });
+        let model = found.click_model.model.clone().map(|model| Py::new(py, PyClickModel { inner: Arc::new(model) }));
+        Ok(Known {
+            name: name(found),
+            diagnosis: Py::new(py, PyDiagnosis::new(&found.diagnosis, remarks, title))?,
+            propensities: Py::new(py, PyPropensities::from(found.propensities.clone()))?,
+            click_model: model.transpose()?,
+            relevance: Py::new(py, PyRelevance::from(found.relevance.clone()))?,
+            ranker: ranker.transpose()?,
+            all: found.to_json().to_string(),
+        })
+    }
+
+    fn clone_ref(&self, py: Python<'_>) -> Self {
+        Known {
+            name: self.name.clone(),
+            diagnosis: self.diagnosis.clone_ref(py),
+            propensities: self.propensities.clone_ref(py),
+            click_model: self.click_model.as_ref().map(|model| model.clone_ref(py)),
+            relevance: self.relevance.clone_ref(py),
+            ranker: self.ranker.as_ref().map(|ranker| ranker.clone_ref(py)),
+            all: self.all.clone(),
+        }
+    }
 }
 
 #[pymethods]
 impl PyFitOutcome {
     /// What was found out about the part of the log that was learned from.
     #[getter]
-    fn diagnosis(&self) -> PyDiagnosis {
-        let inner = Arc::new(self.inner.diagnosis.clone());
-        PyDiagnosis { inner, remarks: self.remarks.clone(), title: self.title.clone() }
+    fn diagnosis(&self, py: Python<'_>) -> Py<PyDiagnosis> {
+        self.known.diagnosis.clone_ref(py)
     }
 
     /// Who looks where.
     #[getter]
-    fn propensities(&self) -> PyPropensities {
-        PyPropensities::from(self.inner.propensities.clone())
+    fn propensities(&self, py: Python<'_>) -> Py<PyPropensities> {
+        self.known.propensities.clone_ref(py)
     }
 
     /// The click model that corrected clicks; None where they were corrected by the examination of positions.
     #[getter]
-    fn click_model(&self) -> Option<PyClickModel> {
-        let model = self.inner.click_model.model.clone();
-        model.map(|model| PyClickModel { inner: Arc::new(model) })
+    fn click_model(&self, py: Python<'_>) -> Option<Py<PyClickModel>> {
+        self.known.click_model.as_ref().map(|model| model.clone_ref(py))
     }
 
     /// What is relevant.
     #[getter]
-    fn relevance(&self) -> PyRelevance {
-        PyRelevance::from(self.inner.relevance.clone())
+    fn relevance(&self, py: Python<'_>) -> Py<PyRelevance> {
+        self.known.relevance.clone_ref(py)
     }
 
     /// The ranker; None where there were no features.
     #[getter]
-    fn ranker<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(training) = &self.inner.training else { return Ok(None) };
-        let trained = PyTrainedRanker::from(training.ranker.clone());
-        py.import("truerank._ranker")?.getattr("of_trained")?.call1((trained,)).map(Some)
+    fn ranker(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.known.ranker.as_ref().map(|ranker| ranker.clone_ref(py))
     }
 
     /// All of it, as `truerank fit --json` prints it.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json_to_python(py, &self.inner.to_json())
+        py.import("json")?.call_method1("loads", (&self.known.all,))
+    }
+
+    /// Plots what held-out clicks say of the ranker and of the pages as they were shown; without a ranker, examination by position.
+    ///
+    /// Drawn by matplotlib, which this call imports, onto `ax` or a new figure; returns the axes.
+    #[pyo3(signature = (ax=None))]
+    fn plot<'py>(this: Bound<'py, Self>, ax: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("truerank._plot")?.call_method1("fit", (this, ax))
     }
 
     /// Writes report.html, figures and tables into a folder.
     fn report(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
-        run_quiet(py, || self.inner.report().write(&folder))
+        self.page.write(py, &folder)
     }
 
     /// The whole report as one page that needs no network.
     #[getter]
     fn html(&self, py: Python<'_>) -> PyResult<String> {
-        run_quiet(py, || self.inner.report().html())
+        self.page.html(py)
     }
 
     fn __str__(&self) -> String {
-        self.inner.summary().text()
+        self.page.text()
     }
 
-    fn __repr__(&self) -> String {
-        let [_, sessions, clicks] = self.inner.sizes.train.map(html::thousands);
-        let ranker = self.inner.training.as_ref().map_or("no ranker".to_string(), |found| found.form.to_string());
-        format!("<FitOutcome: {ranker}, learned from {sessions} sessions with {clicks} clicks>")
+    fn __repr__(&self) -> &str {
+        &self.known.name
     }
 
     fn _repr_html_(&self) -> String {
-        html::report(&self.inner.summary())
+        self.page.notebook()
     }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Known, KeptPage))> {
+        let kept = (self.known.clone_ref(py), self.page.kept(py)?);
+        Ok((py.get_type::<Self>().getattr("_restore")?, kept))
+    }
+
+    #[staticmethod]
+    fn _restore(known: Known, page: KeptPage) -> Self {
+        PyFitOutcome { known, page: Page::Kept(page) }
+    }
+}
+
+fn name(found: &FitOutcome) -> String {
+    let [_, sessions, clicks] = found.sizes.train.map(html::thousands);
+    let ranker = found.training.as_ref().map_or("no ranker".to_string(), |found| found.form.to_string());
+    format!("<FitOutcome: {ranker}, learned from {sessions} sessions with {clicks} clicks>")
 }
 
 /// Goes all the way from a click log to a ranker, and judges it on a part of the log that was held out.
@@ -103,7 +168,8 @@ impl PyFitOutcome {
 /// As `truerank fit`. `log` is `Counts`, or what `Counts.from_log` takes, with its options; `data` are the documents: a
 /// data set, splits (whose graded parts validate and test), or None, and then there is no ranker. `output` is a folder
 /// that keeps every artefact. `split` is `"query"` to hold out queries (with features the default), `"page"` to hold
-/// out result pages (the default without), or `"time"` to hold out what happened last. The other options are those of
+/// out result pages (the default without), or `"time"` to hold out what happened last. `warm` is the folder of an earlier
+/// fit, whose kind of ranker, steps and number of kinds of users are not chosen again. The other options are those of
 /// `truerank fit` too: `held_out`, `relevance`, `click_model`, `model`, `steps`, `scaling`, `seed`, and `estimator`, `beta`,
 /// `prior`, `clip` and `shrink` as in `relevance`.
 ///
@@ -114,7 +180,7 @@ impl PyFitOutcome {
 /// True
 #[pyfunction]
 #[pyo3(signature = (
-    log, data=None, output=None, *, propensities=None, max_grade=None, progress=None, **options
+    log, data=None, output=None, *, propensities=None, warm=None, max_grade=None, progress=None, **options
 ))]
 #[allow(clippy::too_many_arguments)] // Python's are keywords.
 pub fn fit<'py>(
@@ -122,6 +188,7 @@ pub fn fit<'py>(
     data: Option<&Bound<'py, PyAny>>,
     output: Option<PathBuf>,
     propensities: Option<&Bound<'py, PyAny>>,
+    warm: Option<PathBuf>,
     max_grade: Option<u8>,
     progress: Option<&Bound<'py, PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
@@ -130,24 +197,29 @@ pub fn fit<'py>(
     let mut keywords = Keywords::new(options)?;
     let reading = take_reading(&mut keywords)?;
     let theta = propensities.map(PyPropensities::of).transpose()?;
-    let way = keywords.take::<Fit>()?.propensities(theta.map(Arc::unwrap_or_clone));
+    let warm = warm.as_deref().map(WarmStart::read).transpose().map_err(to_python)?;
+    let way = keywords.take::<Fit>()?.propensities(theta.map(Arc::unwrap_or_clone)).warm(warm);
     keywords.finish()?;
     let way = with(way, max_grade, Fit::max_grade);
     way.check(data.is_some()).map_err(to_python)?;
     let log = log_source(log, reading)?;
     let split = way.split_for(data.is_some());
     log.check_split(split, way.held_out).map_err(to_python)?;
+    let names = data.map(PyDataset::names_of).transpose()?.flatten();
     let data = data.map(fit_data).transpose()?;
     let (found, summary) = run(py, progress, |progress| {
         let folder = output.as_deref().map(FitFolder::create).transpose()?;
         let (mut parts, summary) = way.read_log(&log, data.is_some(), progress)?;
         let outcome = way.run(&parts, data.as_ref(), progress)?;
         parts.keep_what_was_used(&outcome);
+        // Made here, where Python's lock is released.
+        outcome.report();
         folder.map_or(Ok(()), |folder| folder.write(&outcome, &parts, data.as_ref()))?;
         Ok((outcome, summary))
     })?;
     warn(py, &log, &summary)?;
-    Ok(PyFitOutcome { inner: Arc::new(found), remarks: summary.remarks(), title: log.title() })
+    let known = Known::new(py, &found, &names, (summary.remarks(), &log.title()))?;
+    Ok(PyFitOutcome { known, page: Page::new(found.report().clone(), found.summary()) })
 }
 
 fn fit_data(data: &Bound<'_, PyAny>) -> PyResult<FitData> {

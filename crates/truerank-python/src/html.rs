@@ -1,6 +1,6 @@
 //! Small tables for notebooks. Ids and names are text, never markup.
 
-use truerank::report::{Answer, Block, Report, Section};
+use truerank::report::{Answer, Axis, Block, Chart, Figure, Format, Lines, Point, Report, Section, Series, Style};
 
 /// A table of two columns: what, and its value.
 pub fn facts(title: &str, rows: &[(&str, String)]) -> String {
@@ -22,6 +22,34 @@ pub fn table(title: &str, head: &[&str], rows: &[Vec<String>], notes: &[String])
     let notes: String = notes.iter().map(|note| format!("<div><small>{}</small></div>", escape(note))).collect();
     let title = escape(title);
     format!("<div><strong>{title}</strong><table>{head}<tbody>{body}</tbody></table>{notes}</div>")
+}
+
+/// A curve over 1, 2, ….
+pub fn curve(what: &str, over: &str, values: Vec<f64>) -> Figure {
+    let points = values.into_iter().enumerate().map(|(index, value)| Point::new((index + 1) as f64, value));
+    lines(what, Axis::new(over, Format::Count), points.collect())
+}
+
+/// A curve.
+pub fn lines(what: &str, x: Axis, points: Vec<Point>) -> Figure {
+    let series = vec![Series { name: what.to_string(), points, style: Style::Strong }];
+    let chart = Chart::Lines(Lines { x, y: Axis::new(what, Format::Measure), series });
+    Figure { name: "figure".to_string(), caption: what.to_string(), chart }
+}
+
+/// A cell with a small figure below it.
+pub fn with_figure(cell: String, figure: &Figure) -> String {
+    format!("<div>{cell}{}</div>", image(figure))
+}
+
+/// A figure as an image: a style of its own does not reach the page around it.
+fn image(figure: &Figure) -> String {
+    let svg = figure.svg();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~ ,:;()/=".contains(&byte);
+    let encode = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    let data: String = svg.bytes().map(encode).collect();
+    let alt = escape(&figure.caption);
+    format!("<img alt=\"{alt}\" style=\"width:480px;max-width:100%\" src=\"data:image/svg+xml,{data}\">")
 }
 
 /// The first column is text, the others are numbers.
@@ -64,7 +92,8 @@ pub fn number(value: f64) -> String {
 pub fn report(report: &Report) -> String {
     let lead: String = report.lead.split("\n\n").map(|text| format!("<p>{}</p>", escape(text))).collect();
     let sections: String = report.sections.iter().map(section).collect();
-    format!("<div><strong>{}</strong>{lead}{sections}</div>", escape(&report.title))
+    let figure = report.sections.iter().flat_map(|section| &section.blocks).find_map(shown_figure).unwrap_or_default();
+    format!("<div><strong>{}</strong>{lead}{figure}{sections}</div>", escape(&report.title))
 }
 
 fn section(section: &Section) -> String {
@@ -75,6 +104,10 @@ fn section(section: &Section) -> String {
     let answers: String = section.answers.iter().map(answer).collect();
     let tables: String = section.blocks.iter().filter_map(shown_table).collect();
     format!("<details open><summary>{}</summary><ul>{answers}</ul>{tables}</details>", escape(&section.title))
+}
+
+fn shown_figure(block: &Block) -> Option<String> {
+    if let Block::Figure(figure) = block { Some(image(figure)) } else { None }
 }
 
 fn shown_table(block: &Block) -> Option<String> {

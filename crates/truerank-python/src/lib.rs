@@ -7,6 +7,7 @@
 mod arrays;
 mod click_model;
 mod columns;
+mod command;
 mod counts;
 mod dataset;
 mod doctor;
@@ -17,6 +18,7 @@ mod experiment;
 mod fit;
 mod html;
 mod ids;
+mod interleaving;
 mod json;
 mod log;
 mod methods;
@@ -26,6 +28,7 @@ mod propensity;
 mod ranker;
 mod relevance;
 mod run;
+mod shown;
 mod simulate;
 mod table;
 
@@ -36,10 +39,13 @@ mod _truerank {
     #[pymodule_export]
     use crate::click_model::{_fit_click_model, PyClickModel};
     #[pymodule_export]
+    use crate::command::_command;
+    #[pymodule_export]
     use crate::counts::PyCounts;
     #[pymodule_export]
     use crate::dataset::{
-        PyDataset, PySplits, generate, read_dataset_file, read_splits_folder, read_svmlight, split_by_query,
+        _order_by_query, PyDataset, PySplits, generate, read_dataset_file, read_splits_folder, read_svmlight,
+        split_by_query,
     };
     #[pymodule_export]
     use crate::doctor::{PyDiagnosis, doctor};
@@ -53,6 +59,8 @@ mod _truerank {
     use crate::experiment::{PyResults, run_experiment};
     #[pymodule_export]
     use crate::fit::{PyFitOutcome, fit};
+    #[pymodule_export]
+    use crate::interleaving::interleaving;
     #[pymodule_export]
     use crate::methods::_estimate_examination;
     #[pymodule_export]
@@ -75,6 +83,7 @@ mod _truerank {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         let py = module.py();
+        module.add("DataWarning", py.get_type::<crate::error::DataWarning>())?;
         module.add("LogWarning", py.get_type::<crate::error::LogWarning>())?;
         module.add("PropensityWarning", py.get_type::<crate::error::PropensityWarning>())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))

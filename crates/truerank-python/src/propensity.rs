@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int32Array};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use truerank::ids::{IdIndex, Ids};
@@ -19,7 +19,7 @@ use crate::html;
 use crate::ids::{ids_from_python, ids_to_numpy};
 use crate::json::json_to_python;
 use crate::run::run_quiet;
-use crate::table::{PyTable, id_column, table};
+use crate::table::{PyTable, converted, id_column, table};
 
 /// θ: the probability that people, or a certain user, look at a position.
 ///
@@ -28,7 +28,7 @@ use crate::table::{PyTable, id_column, table};
 /// >>> theta = truerank.Propensities.from_arrays([1.0, 0.5], users=["ann", "bob"], by_user=[[1.0, 0.8], [0.5, 0.1]])
 /// >>> theta
 /// <Propensities: given, 2 positions, 2 users>
-/// >>> theta.of_user("bob")
+/// >>> theta["bob"]
 /// array([0.5, 0.1])
 ///
 /// How deep a user looks and how much the user clicks are told apart: `by_user` is `levels` times `shapes`.
@@ -113,7 +113,7 @@ impl PyPropensities {
         run_quiet(py, || Propensities::read(&path)).map(PyPropensities::from)
     }
 
-    /// Writes them as JSON.
+    /// Writes them as JSON, or as Parquet with a row per user where the name ends in `.parquet`: smaller and quicker where users are many.
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         run_quiet(py, || self.inner.write(&path))
     }
@@ -255,6 +255,51 @@ impl PyPropensities {
         self.table()?.to_pandas(py)
     }
 
+    /// The rows of `table` as a frame of Polars.
+    fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        converted(py, self.table()?, "to_polars")
+    }
+
+    /// The rows of `table` as a table of PyArrow.
+    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        converted(py, self.table()?, "to_arrow")
+    }
+
+    /// How many rows and columns the rows of `table` have.
+    #[getter]
+    fn shape(&self) -> PyResult<(usize, usize)> {
+        self.table().map(|table| table.shape())
+    }
+
+    /// The first rows of the rows of `table`.
+    #[pyo3(signature = (n=5))]
+    fn head(&self, n: usize) -> PyResult<PyTable> {
+        self.table().map(|table| table.head(n))
+    }
+
+    /// Plots examination by position: of all users, and of kinds of users or single users where there are any.
+    ///
+    /// Drawn by matplotlib, which this call imports, onto `ax` or a new figure; returns the axes.
+    #[pyo3(signature = (ax=None))]
+    fn plot<'py>(this: Bound<'py, Self>, ax: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("truerank._plot")?.call_method1("propensities", (this, ax))
+    }
+
+    /// The probabilities of one user; a user without their own is a `KeyError`, where `of_user` gives the population's.
+    fn __getitem__<'py>(&self, user: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let found = IdIndex::new(&self.inner.users).find(&user.str()?.to_cow()?);
+        let number = found.ok_or_else(|| PyKeyError::new_err(user.clone().unbind()))?;
+        Ok(PyArray1::from_slice(user.py(), self.inner.of_user(number as usize)))
+    }
+
+    fn __contains__(&self, user: &Bound<'_, PyAny>) -> PyResult<bool> {
+        Ok(IdIndex::new(&self.inner.users).find(&user.str()?.to_cow()?).is_some())
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.users(py)?.call_method0("__iter__")
+    }
+
     fn __eq__(&self, other: &Self) -> bool {
         self.inner == other.inner
     }
@@ -278,7 +323,8 @@ impl PyPropensities {
             (0..self.inner.positions()).map(|index| position_row(&self.inner, evidence, index)).collect();
         let mut notes = vec![self.inner.scale.clone()];
         notes.extend(self.inner.details.notes.iter().cloned());
-        html::table(self.__repr__().trim_matches(['<', '>']), &head, &rows, &notes)
+        let table = html::table(self.__repr__().trim_matches(['<', '>']), &head, &rows, &notes);
+        html::with_figure(table, &html::curve("examination", "position", self.inner.population.clone()))
     }
 
     fn __reduce__<'py>(this: Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {

@@ -118,13 +118,13 @@ impl PyTrainedRanker {
     }
 
     /// Writes the ranker as safetensors, as `truerank train` does.
-    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         run_quiet(py, || self.inner.save(&path))
     }
 
-    /// Reads a ranker that `save` or `truerank train` wrote.
+    /// Reads a ranker that `write` or `truerank train` wrote.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+    fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         run_quiet(py, || Ranker::load(&path)).map(PyTrainedRanker::from)
     }
 

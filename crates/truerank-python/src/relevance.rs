@@ -14,22 +14,24 @@ use truerank::data::Dataset;
 use truerank::ids::IdIndex;
 use truerank::progress::Silent;
 use truerank::propensity::Propensities;
-use truerank::ranker::{Export, ExportFormat, TrainingLabels, Writes};
+use truerank::ranker::{Export, ExportFormat, LabelSummary, TrainingLabels, Unmatched, Writes};
 use truerank::relevance::{
-    Diagnostics, Estimation, KnownLog, PairRatio, PairWeights, Relevance, RelevanceOptions, Weight,
+    Diagnostics, Estimation, KnownLog, PairRatio, PairWeights, QueryPairs, Relevance, RelevanceOptions, ScoredPairs,
+    Weight,
 };
+use truerank::report::{Axis, Figure, Format, Point};
 
 use crate::click_model::PyClickModel;
 use crate::counts::PyCounts;
 use crate::dataset::PyDataset;
 use crate::error::{to_python, value_error};
 use crate::html;
-use crate::ids::{ids_at, ids_to_numpy};
+use crate::ids::{ids_at, ids_from_python, ids_to_numpy};
 use crate::json::json_to_python;
 use crate::options::{options_of, parsed, with};
 use crate::propensity::PyPropensities;
 use crate::run::{run, run_quiet};
-use crate::table::{PyTable, id_column, table};
+use crate::table::{PyTable, converted, id_column, table};
 
 /// The relevance weight of every shown document of every query: what a ranker learns from.
 ///
@@ -244,6 +246,36 @@ impl PyRelevance {
         self.table(py)?.to_pandas(py)
     }
 
+    /// The weights as a frame of Polars.
+    fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        converted(py, self.table(py)?, "to_polars")
+    }
+
+    /// The weights as a table of PyArrow.
+    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        converted(py, self.table(py)?, "to_arrow")
+    }
+
+    /// How many rows and columns the weights have.
+    #[getter]
+    fn shape(&self, py: Python<'_>) -> PyResult<(usize, usize)> {
+        self.table(py).map(|table| table.shape())
+    }
+
+    /// The first rows of the weights.
+    #[pyo3(signature = (n=5))]
+    fn head(&self, py: Python<'_>, n: usize) -> PyResult<PyTable> {
+        self.table(py).map(|table| table.head(n))
+    }
+
+    /// Plots how many documents have which weight.
+    ///
+    /// Drawn by matplotlib, which this call imports, onto `ax` or a new figure; returns the axes.
+    #[pyo3(signature = (ax=None))]
+    fn plot<'py>(this: Bound<'py, Self>, ax: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("truerank._plot")?.call_method1("relevance", (this, ax))
+    }
+
     /// How many documents have a weight, counted for each query anew.
     fn __len__(&self) -> usize {
         self.inner.weights.len()
@@ -273,7 +305,7 @@ impl PyRelevance {
         ];
         rows.extend(self.inner.beta.map(|beta| ("beta", html::number(beta))));
         rows.extend(self.inner.correction.shrink.map(|shrink| ("shrink", html::number(shrink))));
-        html::facts("Relevance", &rows)
+        html::with_figure(html::facts("Relevance", &rows), &quantiles(weights))
     }
 
     fn __reduce__<'py>(this: Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
@@ -294,6 +326,16 @@ impl PyRelevance {
         let labels = self.labels(data, to, max_grade, options)?;
         data.py().import("truerank._trees")?.getattr(to)?.call1((labels, data, feature_names))
     }
+}
+
+/// The weights by rank: the share of documents below, and the weight.
+fn quantiles(weights: &[Weight]) -> Figure {
+    let mut sorted: Vec<f64> = weights.iter().map(|weight| weight.weight).collect();
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.len().saturating_sub(1);
+    let at = |share: usize| sorted.get(last * share / 100).copied().unwrap_or(f64::NAN);
+    let points = (0..=100).map(|share| Point::new(share as f64 / 100.0, at(share)));
+    html::lines("weight", Axis::new("share of documents with at most this weight", Format::Percent), points.collect())
 }
 
 fn columns(relevance: &Relevance) -> Vec<(&'static str, ArrayRef)> {
@@ -320,6 +362,19 @@ fn columns(relevance: &Relevance) -> Vec<(&'static str, ArrayRef)> {
 #[pyclass(name = "Labels", module = "truerank", frozen)]
 pub struct PyLabels {
     inner: TrainingLabels,
+    row_count: usize,
+}
+
+/// What a pickle keeps of labels.
+#[derive(FromPyObject, IntoPyObject)]
+#[pyo3(from_item_all)]
+struct KeptLabels {
+    rows: Vec<usize>,
+    labels: Vec<f64>,
+    weights: Option<Vec<f64>>,
+    sizes: Vec<usize>,
+    parameters: String,
+    summary: [usize; 5],
     row_count: usize,
 }
 
@@ -367,6 +422,31 @@ impl PyLabels {
         self.inner.rows.len()
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (KeptLabels,))> {
+        let TrainingLabels { rows, labels, weights, sizes, parameters, summary } = self.inner.clone();
+        let LabelSummary { queries, documents, cut, unmatched } = summary;
+        let kept = KeptLabels {
+            rows,
+            labels,
+            weights,
+            sizes,
+            parameters: parameters.to_string(),
+            summary: [queries, documents, cut, unmatched.queries, unmatched.docs],
+            row_count: self.row_count,
+        };
+        Ok((py.get_type::<Self>().getattr("_restore")?, (kept,)))
+    }
+
+    #[staticmethod]
+    fn _restore(kept: KeptLabels) -> PyResult<Self> {
+        let KeptLabels { rows, labels, weights, sizes, parameters, summary, row_count } = kept;
+        let [queries, documents, cut, unknown_queries, unknown_docs] = summary;
+        let unmatched = Unmatched { queries: unknown_queries, docs: unknown_docs };
+        let summary = LabelSummary { queries, documents, cut, unmatched };
+        let parameters = serde_json::from_str(&parameters).map_err(|error| value_error(error.to_string()))?;
+        Ok(PyLabels { inner: TrainingLabels { rows, labels, weights, sizes, parameters, summary }, row_count })
+    }
+
     fn __repr__(&self) -> String {
         let summary = &self.inner.summary;
         let documents = html::count(summary.documents as u64, "document", "documents");
@@ -379,6 +459,11 @@ impl PyLabels {
 pub struct PyPairWeights {
     pub inner: Arc<PairWeights>,
 }
+
+/// What a pickle keeps of the pairs of a query: its number, documents, weights, and what depends on scores.
+type KeptQueryPairs = (u32, Vec<u32>, Vec<f64>, Option<(Vec<f64>, f64)>);
+/// What a pickle keeps of pairs: what weighs them, queries, documents, pairs.
+type KeptPairs<'py> = (String, Bound<'py, PyAny>, Bound<'py, PyAny>, Vec<KeptQueryPairs>);
 
 impl From<PairWeights> for PyPairWeights {
     fn from(pairs: PairWeights) -> Self {
@@ -452,6 +537,37 @@ impl PyPairWeights {
 
     fn __eq__(&self, other: &Self) -> bool {
         self.inner == other.inner
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, KeptPairs<'py>)> {
+        let pairs = &self.inner;
+        let of_query = |query: &QueryPairs| {
+            let by_score = query.by_score.as_ref().map(|scored| (scored.if_below.clone(), scored.ideal_dcg));
+            (query.query, query.docs.clone(), query.weights.clone(), by_score)
+        };
+        let by_query = pairs.by_query.iter().map(of_query).collect();
+        let ids = (ids_to_numpy(py, &pairs.queries)?, ids_to_numpy(py, &pairs.docs)?);
+        Ok((py.get_type::<Self>().getattr("_restore")?, (pairs.ratio.to_string(), ids.0, ids.1, by_query)))
+    }
+
+    #[staticmethod]
+    fn _restore(
+        ratio: &str,
+        queries: &Bound<'_, PyAny>,
+        docs: &Bound<'_, PyAny>,
+        by_query: Vec<KeptQueryPairs>,
+    ) -> PyResult<Self> {
+        let of_query = |(query, docs, weights, scored): KeptQueryPairs| {
+            let by_score = scored.map(|(if_below, ideal_dcg)| ScoredPairs { if_below, ideal_dcg });
+            QueryPairs { query, docs, weights, by_score }
+        };
+        let pairs = PairWeights {
+            ratio: ratio.parse().map_err(to_python)?,
+            queries: ids_from_python(queries, "queries")?,
+            docs: ids_from_python(docs, "docs")?,
+            by_query: by_query.into_iter().map(of_query).collect(),
+        };
+        Ok(pairs.into())
     }
 
     fn __repr__(&self) -> String {

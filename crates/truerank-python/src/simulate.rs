@@ -11,13 +11,14 @@ use truerank::counts::{CountOptions, count_log};
 use truerank::data::Dataset;
 use truerank::files::check_file;
 use truerank::log::{Impression, Log};
+use truerank::options::Options;
 use truerank::ranker::{Production, Ranker};
 use truerank::simulate::{ShownLists, Simulation, Simulator};
 
 use crate::arrays::floats_from_python;
 use crate::click_model::PyClickModel;
 use crate::counts::PyCounts;
-use crate::dataset::PyDataset;
+use crate::dataset::{FeatureNames, PyDataset};
 use crate::error::to_python;
 use crate::html;
 use crate::options::{Keywords, with};
@@ -32,6 +33,7 @@ use crate::table::{PyTable, id_column, table};
 pub struct PySimulation {
     settings: Simulation,
     data: Arc<Dataset>,
+    names: FeatureNames,
     lists: Vec<ShownLists>,
     /// Made once: users are drawn for it.
     propensities: Py<PyPropensities>,
@@ -70,7 +72,8 @@ pub fn simulate<'py>(
     progress: Option<&Bound<'py, PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<PySimulation> {
-    let (py, data) = (data.py(), PyDataset::training_part(data)?);
+    let (py, names) = (data.py(), PyDataset::names_of(data)?);
+    let data = PyDataset::training_part(data)?;
     let mut keywords = Keywords::new(options)?;
     let settings = with(keywords.take::<Simulation>()?, max_grade, Simulation::max_grade);
     let production = keywords.take::<Production>()?;
@@ -83,7 +86,7 @@ pub fn simulate<'py>(
         None => vec![run(py, progress, |progress| production.lists(&data, settings.seed, progress))?],
     };
     let truth = run_quiet(py, || Ok(settings.clone().prepare(&data, &lists)?.propensities()))?;
-    Ok(PySimulation { settings, data, lists, propensities: Py::new(py, PyPropensities::from(truth))? })
+    Ok(PySimulation { settings, data, names, lists, propensities: Py::new(py, PyPropensities::from(truth))? })
 }
 
 /// The lists of a logger: a ranker, its file, or scores.
@@ -94,11 +97,24 @@ fn lists_of(logger: &Bound<'_, PyAny>, data: &Arc<Dataset>, length: usize) -> Py
         return run_quiet(py, || ShownLists::top(data, &Ranker::load(&path)?.score(data)?, length));
     }
     let scores = match logger.hasattr("predict")? {
-        true => logger.call_method1("predict", (PyDataset { inner: data.clone() },))?,
+        true => logger.call_method1("predict", (PyDataset::from(data.clone()),))?,
         false => logger.clone(),
     };
     let scores: Vec<f32> = floats_from_python(&scores, "loggers")?.into_iter().map(|score| score as f32).collect();
     run_quiet(py, || ShownLists::top(data, &scores, length))
+}
+
+/// What makes a simulation again: its data, the scores of its loggers, its options.
+type Reduced<'py> = (PyDataset, Vec<Vec<f64>>, Bound<'py, PyDict>);
+
+/// Scores by which documents are shown as they are in `lists`.
+fn order_as_scores(lists: &ShownLists, rows: usize) -> Vec<f64> {
+    let mut scores = vec![0.0; rows];
+    for query in 0..lists.query_count() {
+        let shown = lists.of(query);
+        shown.iter().enumerate().for_each(|(rank, &row)| scores[row as usize] = (shown.len() - rank) as f64);
+    }
+    scores
 }
 
 /// Rows of a log, column by column.
@@ -223,7 +239,25 @@ impl PySimulation {
     /// The training part: the documents that are shown.
     #[getter]
     fn data(&self) -> PyDataset {
-        PyDataset { inner: self.data.clone() }
+        PyDataset { inner: self.data.clone(), names: self.names.clone() }
+    }
+
+    /// The same simulation: the data, scores that order documents as they were shown, and the options.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Reduced<'py>)> {
+        let options = PyDict::new(py);
+        for field in Simulation::fields() {
+            let texts = self.settings.get(field.name);
+            match (texts.as_slice(), field.is_list) {
+                ([], _) => {}
+                ([text], false) => options.set_item(field.name, text)?,
+                (texts, _) => options.set_item(field.name, texts)?,
+            }
+        }
+        options.set_item("max_grade", self.settings.max_grade)?;
+        options.set_item("length", self.lists.iter().map(ShownLists::longest).max())?;
+        let scores = self.lists.iter().map(|lists| order_as_scores(lists, self.data.len())).collect();
+        let restore = py.import("truerank._pickle")?.getattr("simulation")?;
+        Ok((restore, (self.data(), scores, options)))
     }
 
     fn __repr__(&self) -> String {

@@ -6,11 +6,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_ipc::reader::StreamReader;
+use arrow_ipc::writer::StreamWriter;
 use arrow_schema::{ArrowError, DataType, SchemaRef};
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyFloat, PyString};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyFloat, PyString};
 use rayon::prelude::*;
 
 use truerank::ids::Ids;
@@ -22,6 +24,9 @@ use crate::run::run_quiet;
 
 /// The name that Arrow gives to capsules with a stream.
 const STREAM: &std::ffi::CStr = c"arrow_array_stream";
+
+/// What a pickle keeps of a table: its name, and its rows as an Arrow stream.
+type KeptTable<'py> = (String, Bound<'py, PyBytes>);
 
 /// A table of columns. Polars, PyArrow, DuckDB and others take it as it is (`polars.DataFrame(table)`).
 ///
@@ -63,6 +68,34 @@ impl PyTable {
         }
     }
 
+    /// How many rows and columns there are.
+    #[getter]
+    pub fn shape(&self) -> (usize, usize) {
+        (self.__len__(), self.schema.fields().len())
+    }
+
+    /// The first rows.
+    #[pyo3(signature = (n=5))]
+    pub fn head(&self, n: usize) -> PyTable {
+        let mut left = n;
+        let parts = self.batches.iter().map(|batch| {
+            let part = batch.slice(0, batch.num_rows().min(left));
+            left -= part.num_rows();
+            part
+        });
+        PyTable { name: self.name.clone(), schema: self.schema.clone(), batches: parts.collect() }
+    }
+
+    /// The table as a frame of Polars, without a copy.
+    fn to_polars<'py>(this: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("polars")?.call_method1("DataFrame", (this,))
+    }
+
+    /// The table as one of PyArrow, without a copy.
+    fn to_arrow<'py>(this: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("pyarrow")?.call_method1("table", (this,))
+    }
+
     /// The table as pandas frame.
     pub fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let columns = PyDict::new(py);
@@ -84,6 +117,29 @@ impl PyTable {
         let batches: Vec<Result<RecordBatch, ArrowError>> = self.batches.iter().cloned().map(Ok).collect();
         let reader = RecordBatchIterator::new(batches, self.schema.clone());
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.name == other.name && self.schema == other.schema && self.batches == other.batches
+    }
+
+    fn __reduce__<'py>(this: Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, KeptTable<'py>)> {
+        let (py, table) = (this.py(), this.get());
+        let mut bytes = Vec::new();
+        let written = StreamWriter::try_new(&mut bytes, &table.schema).and_then(|mut writer| {
+            table.batches.iter().try_for_each(|batch| writer.write(batch))?;
+            writer.finish()
+        });
+        written.map_err(arrow_error)?;
+        Ok((py.get_type::<Self>().getattr("_restore")?, (table.name.clone(), PyBytes::new(py, &bytes))))
+    }
+
+    #[staticmethod]
+    fn _restore(name: String, stream: &[u8]) -> PyResult<Self> {
+        let reader = StreamReader::try_new(stream, None).map_err(arrow_error)?;
+        let schema = reader.schema();
+        let batches = reader.collect::<Result<Vec<_>, _>>().map_err(arrow_error)?;
+        Ok(PyTable { name, schema, batches })
     }
 
     fn __repr__(&self) -> String {
@@ -178,6 +234,11 @@ fn check_texts(batches: &[RecordBatch]) -> truerank::Result<()> {
 
 fn arrow_error(error: ArrowError) -> PyErr {
     value_error(format!("the table cannot be read: {error}"))
+}
+
+/// A table in another form, by the method that makes it: `to_polars`, `to_arrow`.
+pub fn converted<'py>(py: Python<'py>, table: PyTable, method: &str) -> PyResult<Bound<'py, PyAny>> {
+    Bound::new(py, table)?.call_method0(method)
 }
 
 /// A table that goes out.

@@ -17,7 +17,9 @@ def run(arguments, folder):
     if not binary:
         pytest.skip("the environment variable TRUERANK does not name the command line's binary")
     command = [Path(binary).absolute(), "--quiet", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    # As wide as a pipe is, whatever the terminal: other tests may have set the width for programs below them.
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment)
     assert done.returncode == 0, f"truerank {' '.join(map(str, arguments))}: {done.stderr}"
     return done.stdout
 

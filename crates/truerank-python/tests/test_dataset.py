@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
@@ -78,9 +79,52 @@ def test_what_does_not_fit_is_said(changes, text):
     assert str(error.value) == text
 
 
-def test_queries_that_stand_apart_are_refused():
-    with pytest.raises(ValueError, match=r"^query: row 3: 'b' stands apart from its other rows"):
-        small(query=["b", "a", "b", "b"])
+def test_interleaved_queries_are_sorted_and_that_is_reported():
+    X, grade, query = np.arange(8, dtype=np.float32).reshape(4, 2), [1, 2, 3, 4], ["b", "a", "b", "a"]
+    with pytest.warns(truerank.DataWarning, match="sorted by query") as told:
+        data = truerank.Dataset.from_arrays(X, grade, query, doc=["p", "q", "r", "s"])
+    assert len(told) == 1
+    # As queries first occur, and rows of a query as they came.
+    order = [0, 2, 1, 3]
+    np.testing.assert_array_equal(data.features, X[order])
+    assert data.queries.tolist() == ["b", "a"] and data.query.tolist() == ["b", "b", "a", "a"]
+    assert data.grades.tolist() == [1, 3, 2, 4] and data.docs.tolist() == ["p", "r", "q", "s"]
+
+
+def test_columns_of_a_frame_keep_their_names(splits):
+    frame = pandas.DataFrame(np.random.default_rng(1).random((6, 2)), columns=["bm25", "age"])
+    query = ["a", "a", "b", "b", "c", "c"]
+    data = truerank.Dataset.from_arrays(frame, query=query)
+    kept = [data, data.select([0]), data[2:], data.head(3), pickle.loads(pickle.dumps(data))]
+    kept += [truerank.split_by_query(data, (0.4, 0.3, 0.3)).train]
+    assert all(found.feature_names == ["bm25", "age"] for found in kept)
+    for frame in [data.to_pandas(), data.to_polars(), data.to_arrow()]:
+        names = getattr(frame, "column_names", None) or list(frame.columns)
+        assert names == ["query", "doc", "bm25", "age"]
+    for back in [truerank.Dataset.from_frame(data.to_pandas()), truerank.Dataset.from_frame(data.to_polars())]:
+        assert back == data and back.feature_names == ["bm25", "age"]
+    assert splits.train.feature_names is None
+    assert splits.train.to_pandas().columns[-1] == f"f{splits.train.feature_count}"
+    with pytest.raises(ValueError, match="there are 1 feature_names, but X has 2 columns"):
+        truerank.Dataset.from_arrays(data.features, query=query, feature_names=["x"])
+    with pytest.raises(ValueError, match="query is 'qid', but the frame has no such column; it has query, doc, bm25, age"):
+        truerank.Dataset.from_frame(data.to_pandas(), query="qid")
+
+
+def test_rows_of_a_data_set_can_be_chosen(splits):
+    data = splits.train
+    rows = np.flatnonzero(np.isin(data.query, data.queries[[1, 3]]))
+    assert data[rows] == data.select([1, 3]) == data[np.isin(data.query, data.queries[[1, 3]])]
+    # scikit-learn writes it so.
+    assert data[rows, ...] == data[rows]
+    # Rows of a query are put together.
+    assert data[np.r_[rows[0], rows[-1], rows[1]]].query_sizes.tolist() == [2, 1]
+    assert data[:5].shape == (5, data.feature_count) == data.head().shape and len(data[0]) == 1
+    np.testing.assert_array_equal(np.asarray(data), data.features)
+    with pytest.raises(IndexError):
+        data[len(data)]
+    with pytest.raises(ValueError, match="stands twice"):
+        data[[0, 0]]
 
 
 def test_svmlight_is_read_as_by_scikit_learn(tmp_path):

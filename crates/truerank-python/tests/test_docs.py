@@ -1,13 +1,16 @@
 """Everything public has a docstring, the examples in them run, and the stubs say what is there."""
 
+import ast
 import doctest
 import inspect
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import numpy
 import pytest
+from conftest import ROOT
 
 import truerank
 
@@ -70,6 +73,60 @@ def test_stubs_agree_with_the_package(tmp_path):
     command = [sys.executable, "-m", "mypy.stubtest", "truerank", *options]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def notebook_code(path):
+    """The code of a notebook, cell after cell."""
+    cells = nbformat.read(path, as_version=4).cells
+    return "\n".join(cell.source for cell in cells if cell.cell_type == "code") + "\n"
+
+
+MISTAKES = {
+    "a choice that does not exist": "truerank.relevance(counts, theta, estimator='user-awre')\n",
+    "an option that does not exist": "truerank.experiment.rq1(sesions=5)\n",
+    "a value of the wrong type": "truerank.simulate(data, sessions='many')\n",
+    "a form that does not exist": "truerank.Ranker('linear').export('model', to='onxx')\n",
+    "a preset that does not exist": "truerank.generate('huge')\n",
+}
+BEGINNING = (
+    "import truerank\n"
+    "data = truerank.generate('tiny')\n"
+    "counts = truerank.simulate(data, sessions=100).counts()\n"
+    "theta = truerank.Propensities.from_arrays([1.0, 0.5])\n"
+)
+
+
+def checked(checker, program):
+    """What a checker of types says of a program, and whether it found mistakes."""
+    # basedpyright as pyright's usual mode; libraries without types are not its business.
+    (program.parent / "pyrightconfig.json").write_text('{"typeCheckingMode": "standard", "reportMissingModuleSource": false}')
+    mypy = ["mypy", "--ignore-missing-imports", "--disable-error-code", "import-untyped"]
+    command = {"mypy": mypy, "basedpyright": ["basedpyright", "--pythonpath", sys.executable]}[checker]
+    done = subprocess.run([sys.executable, "-m", *command, program], capture_output=True, text=True, cwd=program.parent)
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize("checker", ["mypy", "basedpyright"])
+def test_checkers_of_types_accept_the_notebooks_and_find_mistakes(checker, tmp_path):
+    for name in ["tutorial", "own-log"]:
+        program = tmp_path / f"{name.replace('-', '_')}.py"
+        program.write_text(notebook_code(ROOT / f"docs/{name}.ipynb"))
+        code, text = checked(checker, program)
+        assert code == 0, text
+    for number, (what, line) in enumerate(MISTAKES.items()):
+        program = tmp_path / f"mistake{number}.py"
+        program.write_text(BEGINNING + line)
+        code, text = checked(checker, program)
+        assert code == 1 and f"mistake{number}.py:5" in text, f"{what}: {text}"
+
+
+def test_the_stub_has_the_docstrings_of_the_package():
+    """`python tests/stub_docs.py` writes them anew."""
+    from stub_docs import STUB, first_paragraph, named
+
+    tree = ast.parse(STUB.read_text())
+    wrong = [name for name, node in named(tree) if ast.get_docstring(node) != first_paragraph(name)]
+    assert not wrong
 
 
 def test_the_package_is_typed(tmp_path):

@@ -53,3 +53,16 @@ def test_drift_is_found_where_clicks_move():
     assert "<html" in found.html
     with pytest.raises(TypeError, match="should be two Counts"):
         truerank.drift(old, 3)
+
+
+def test_a_fit_starts_from_that_of_an_earlier_day(tmp_path):
+    data = truerank.generate("tiny", seed=1)
+    days = [truerank.simulate(data, sessions=4000, seed=seed).counts() for seed in (1, 2)]
+    first = truerank.fit(days[0], data, tmp_path / "out", steps=20)
+    again = truerank.fit(days[1], data, warm=tmp_path / "out", steps=20)
+    tried = [outcome.to_dict()["training"]["tried"] for outcome in (first, again)]
+    assert len(tried[0]) == 4 and len(tried[1]) == 1
+    models = [outcome.to_dict()["training"]["model"] for outcome in (first, again)]
+    assert models[0] == models[1] == tried[1][0]["model"]
+    with pytest.raises((OSError, ValueError), match="fit.json"):
+        truerank.fit(days[1], data, warm=tmp_path)

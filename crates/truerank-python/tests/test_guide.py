@@ -1,4 +1,4 @@
-"""What the documentation tells Python's people to type runs: docs/python.md, the lines of docs/lightgbm.md, the README's ten lines, and the tutorial."""
+"""What the documentation tells Python's people to type runs: docs/python.md, the lines of docs/lightgbm.md, the README's lines, and the tutorial."""
 
 import re
 
@@ -46,19 +46,23 @@ def test_the_lines_for_lightgbm_and_xgboost_run():
     assert min(values) > truerank.evaluate(data.test, naive.predict(data.test.features))["nDCG@5"]
 
 
-def test_the_readmes_lines_run(capsys):
-    """With small data: the full size is run by hand, and is the demo's."""
+@pytest.mark.filterwarnings("ignore::truerank.PropensityWarning")
+def test_the_readmes_lines_run(capsys, tmp_path, monkeypatch):
+    """On a log and data of the names that the README has."""
+    monkeypatch.chdir(tmp_path)
+    data = truerank.generate("tiny", seed=1)
+    data.write("data")
+    truerank.simulate(data, sessions=20_000, seed=1).log().to_pandas().to_csv("clicks.csv.gz", index=False)
     [program] = blocks(ROOT / "README.md")
-    small = program.replace('"small"', '"tiny"').replace("600_000", "20_000").replace("steps=300", "steps=10")
-    assert small.count("tiny") == small.count("20_000") == small.count("steps=10") == 1
-    exec(compile(small, "README.md", "exec"), {})
-    printed = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert [name for name, _ in printed] == ["naive", "ips-pbm", "straightforward", "user-aware"]
-    assert all(0.3 < float(value) < 1 for _, value in printed)
+    exec(compile(program, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "Is the log fit to learn from?" in printed and "Is the new ranker better?" in printed
+    assert 0.3 < float(printed.split()[-1]) < 1
+    assert (tmp_path / "out/report.html").exists()
 
 
 def test_the_demos_numbers_are_those_of_its_steps(tmp_path):
-    """What the README says of its eleven lines, on small data: they print what the experiment finds."""
+    """Step by step, on small data, one finds what the experiment finds."""
     results = truerank.experiment.rq1(preset="tiny", sessions=20_000, seeds=1, model="mlp:16", steps=30)
     table = next(frame for frame in results.tables.values() if "nDCG@5" in frame.columns)
     data = truerank.generate("tiny", seed=1)
@@ -70,6 +74,17 @@ def test_the_demos_numbers_are_those_of_its_steps(tmp_path):
         ranker.fit(data.train, weights, validation=data.validation)
         row = table[table.iloc[:, 0] == estimator].iloc[0]
         assert truerank.evaluate(data.test, ranker)["nDCG@5"] == pytest.approx(row["nDCG@5"], abs=1e-12)
+
+
+def test_the_notebook_about_your_own_log_runs(tmp_path):
+    notebook = nbformat.read(ROOT / "docs/own-log.ipynb", as_version=4)
+    nbclient.NotebookClient(notebook, timeout=1200, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert sum("image/png" in output.get("data", {}) for output in outputs) == 3
+    [values] = [output.data["text/plain"] for output in outputs if "clicks as they are" in output.get("data", {}).get("text/plain", "")]
+    clicks, ours = (float(line.split()[-1]) for line in values.splitlines()[:2])
+    assert clicks < ours
+    assert all((tmp_path / name).stat().st_size > 0 for name in ["ranker.onnx", "ranker.safetensors", "ratings.csv"])
 
 
 def test_the_tutorial_runs(tmp_path):

@@ -58,7 +58,7 @@ def test_the_same_bytes_as_the_command_line(cli, data, relevance, tmp_path, opti
     weights = "--relevance weights.parquet" if source == "weights" else ""
     cli(f"train data {options} {weights} -o cli.safetensors")
     ranker = truerank.Ranker(**parameters).fit(data, relevance if source == "weights" else None)
-    ranker.save(tmp_path / "python.safetensors")
+    ranker.write(tmp_path / "python.safetensors")
     assert (tmp_path / "python.safetensors").read_bytes() == (tmp_path / "cli.safetensors").read_bytes()
     assert ranker.trained_.to_bytes() == (tmp_path / "cli.safetensors").read_bytes()
 
@@ -66,7 +66,7 @@ def test_the_same_bytes_as_the_command_line(cli, data, relevance, tmp_path, opti
 def test_the_same_bytes_of_svm_rank(cli, data, tmp_path):
     data.write(tmp_path / "data")
     cli("train data --model svm-rank --share 0.2 --cost 0.5 --seed 3 -o cli.st")
-    truerank.Ranker("svm-rank", share=0.2, cost=0.5, seed=3).fit(data.train).save(tmp_path / "python.st")
+    truerank.Ranker("svm-rank", share=0.2, cost=0.5, seed=3).fit(data.train).write(tmp_path / "python.st")
     assert (tmp_path / "python.st").read_bytes() == (tmp_path / "cli.st").read_bytes()
 
 
@@ -79,7 +79,7 @@ def test_the_same_bytes_from_click_pairs(cli, data, clicks, tmp_path):
         cli(f"train data --pairs counts --propensities p.json --pair-weights {ratio} --model mlp:8 --steps 10 -o cli.st")
         pairs = truerank.pair_weights(counts, clicks.propensities, ratio)
         ranker = truerank.Ranker("mlp:8", steps=10).fit(data, pairs)
-        ranker.save(tmp_path / "python.st")
+        ranker.write(tmp_path / "python.st")
         assert (tmp_path / "python.st").read_bytes() == (tmp_path / "cli.st").read_bytes()
         assert ranker.record_["notes"] == [["source", f"click pairs by {ratio}"]]
 
@@ -88,7 +88,7 @@ def test_what_was_learned_is_what_the_command_line_says(cli, data, tmp_path):
     data.write(tmp_path / "data")
     cli("train data --model linear-raw --steps 9 -o r.safetensors")
     said = json.loads(cli("explain r.safetensors --data data/test.txt --seed 3 --json"))
-    ranker = truerank.Ranker.load(tmp_path / "r.safetensors")
+    ranker = truerank.Ranker.read(tmp_path / "r.safetensors")
     assert ranker.importance(data.test, seed=3) == said["importance"]
     for first in said["dependence"]:
         values, scores = ranker.partial_dependence(data.test, first["feature"], seed=3)
@@ -211,21 +211,21 @@ def test_wrong_types_are_refused(data):
 
 def test_saving_loading_and_pickling(data, tmp_path):
     ranker = truerank.Ranker("mlp:8", steps=5).fit(data)
-    ranker.save(tmp_path / "ranker.safetensors")
+    ranker.write(tmp_path / "ranker.safetensors")
     scores = ranker.predict(data.test)
-    for copy in [truerank.Ranker.load(tmp_path / "ranker.safetensors"), pickle.loads(pickle.dumps(ranker))]:
+    for copy in [truerank.Ranker.read(tmp_path / "ranker.safetensors"), pickle.loads(pickle.dumps(ranker))]:
         np.testing.assert_array_equal(copy.predict(data.test), scores)
         assert copy.record_ == ranker.record_ and copy.n_features_in_ == 20
     with pytest.raises(FileNotFoundError, match="nowhere"):
-        truerank.Ranker.load(tmp_path / "nowhere")
+        truerank.Ranker.read(tmp_path / "nowhere")
     (tmp_path / "bad").write_bytes(b"no ranker")
     with pytest.raises(ValueError, match="not a whole safetensors file"):
-        truerank.Ranker.load(tmp_path / "bad")
+        truerank.Ranker.read(tmp_path / "bad")
 
 
 def test_exports(cli, data, tmp_path):
     ranker = truerank.Ranker("linear-raw").fit(data)
-    ranker.save(tmp_path / "ranker.st")
+    ranker.write(tmp_path / "ranker.st")
     ranker.export(tmp_path / "ranker.onnx")
     ranker.export(tmp_path / "model.json", to="elasticsearch")
     for name, to in [("cli.onnx", "onnx"), ("cli.json", "elasticsearch --name model")]:
@@ -263,7 +263,7 @@ def test_trees_leave_as_models(cli, tmp_path):
 
     (tmp_path / "cli").mkdir()
     (tmp_path / "ranker.st").write_bytes(forest())
-    ranker = truerank.Ranker.load(tmp_path / "ranker.st")
+    ranker = truerank.Ranker.read(tmp_path / "ranker.st")
     rows = np.array([[0, 0], [0.5, 0], [2, 7]], np.float32)
     assert ranker.trained_.form == "trees" and ranker.predict(rows).tolist() == [1.25, 2.25, 2.25]
     assert truerank.TrainedRanker.from_bytes(ranker.trained_.to_bytes()) == ranker.trained_
@@ -357,7 +357,7 @@ def test_fitting_again_forgets_the_first_time(data):
 
 def test_use_before_fit(data):
     ranker = truerank.Ranker()
-    for use in [ranker.predict, ranker.score, ranker.save, lambda _: ranker.coef_]:
+    for use in [ranker.predict, ranker.score, ranker.write, lambda _: ranker.coef_]:
         with pytest.raises(NotFittedError, match="This Ranker instance is not fitted yet"):
             use(data.test)
 

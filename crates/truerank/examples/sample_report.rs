@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use truerank::report::{
-    Answer, Axis, Best, Block, Cell, Chart, Column, Dot, Dots, Figure, Format, HeatMap, Lines, Mark, Point, Report,
-    Row, Section, Series, Stacked, Style, Table, Verdict,
+    Answer, Axis, Best, Block, Cell, Chart, Column, Dot, Dots, Figure, Format, HeatMap, KeyResult, Lines, Mark, Point,
+    Provenance, Report, Row, Section, Series, Stacked, Style, Table, Verdict,
 };
 
 const HOSTILE: &str = "</script><img src=x onerror=alert(1)>";
@@ -44,12 +44,25 @@ fn report() -> Report {
                clicks that were simulated for `50` users."
             .into(),
         facts: facts.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+        key: Some(KeyResult {
+            name: "nDCG@5 of user-aware compared with ips-pbm".into(),
+            value: 0.032,
+            interval: Some((0.019, 0.045)),
+            format: Format::Percent,
+            is_change: true,
+            badge: Some(Verdict::Holds.badge()),
+            about: "Made up, as all numbers here.".into(),
+        }),
         sections: vec![ranking(), curves(), users(), clicks(), hostile()],
+        provenance: Some(Provenance {
+            settings: vec![("clip".into(), "0.01".into()), (HOSTILE.into(), QUOTES.into())],
+            ..Provenance::of(HOSTILE).seed(1).command("truerank sample 'a b' -o report/".to_string())
+        }),
     }
 }
 
 fn answer(verdict: Verdict, text: &str) -> Answer {
-    Answer { verdict: Some(verdict), text: text.into() }
+    Answer::new(verdict.badge(), text)
 }
 
 fn figure(name: &str, caption: &str, chart: Chart) -> Figure {

@@ -117,6 +117,9 @@ impl Ids {
 
     /// For each of these (distinct) ids, its number in `other`.
     pub fn numbers_in(&self, other: &Ids) -> Vec<Option<u32>> {
+        if self == other {
+            return (0..self.len() as u32).map(Some).collect();
+        }
         let index = IdIndex::new(other);
         (0..self.len()).map(|i| index.find(&self.name(i))).collect()
     }

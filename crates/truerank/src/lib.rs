@@ -60,6 +60,7 @@ pub mod files;
 pub mod fit;
 pub mod ids;
 pub mod insight;
+pub mod interleaving;
 pub mod log;
 mod math;
 pub mod memory;

@@ -14,6 +14,7 @@ use crate::experiment::{Asked, Demo};
 use crate::files::RoomOptions;
 use crate::fit::Fit;
 use crate::insight::Explain;
+use crate::interleaving::Interleaving;
 use crate::log;
 use crate::options::{Field, Options};
 use crate::ranker::{Export, Production, Training};
@@ -60,6 +61,7 @@ pub fn stages() -> Vec<Stage> {
         stage::<MeasureOptions>("Measure", "Judging a ranker by grades"),
         stage::<ClickJudge>("Clicks", "Judging a ranker by clicks"),
         stage::<Resampling>("Resampling", "Predicting clicks"),
+        stage::<Interleaving>("Interleaving", "Judging interleaved rankers"),
         stage::<Explain>("Explain", "Explaining a ranker"),
         stage::<Doctor>("Doctor", "Examining a log"),
         stage::<Drift>("Drift", "Comparing two logs"),

@@ -34,6 +34,7 @@ const ROOMS: &[&str] = &[
     "ranker",
     "examination",
     "evaluate",
+    "interleaving",
     "report",
     "figures",
     "insight",

@@ -46,12 +46,13 @@ fn artefacts(folder: &Path) -> truerank::Result<Vec<(PathBuf, Read)>> {
     counts.write(&place("counts"))?;
     let propensities = simulator.propensities();
     propensities.write(&place("propensities.json"))?;
+    propensities.write(&place("propensities.parquet"))?;
     estimate(&counts, &propensities, Estimator::UserAware)?.write(&place("relevance.parquet"))?;
     let lists = TrainingLists::from_grades(&train, 4, None)?;
     Training::linear().steps(3).fit_targets(&train, &lists, None, &Silent)?.save(&place("ranker.safetensors"))?;
     trees(train.feature_count())?.save(&place("trees.safetensors"))?;
     let data: Read = |path| read_dataset(path, &DataOptions::new()).map(of_debug);
-    let all: [(&str, Read); 15] = [
+    let all: [(&str, Read); 16] = [
         ("data.parquet", data),
         ("log.parquet", read_log),
         ("log.csv.zst", read_log),
@@ -64,6 +65,7 @@ fn artefacts(folder: &Path) -> truerank::Result<Vec<(PathBuf, Read)>> {
         ("counts/pages.parquet", read_counts),
         ("counts/meta.json", read_counts),
         ("propensities.json", |path| Propensities::read(path).map(of_debug)),
+        ("propensities.parquet", |path| Propensities::read(path).map(of_debug)),
         ("relevance.parquet", |path| Relevance::read(path).map(of_debug)),
         ("ranker.safetensors", |path| Ranker::load(path).map(of_debug)),
         ("trees.safetensors", |path| Ranker::load(path).map(of_debug)),

@@ -95,7 +95,7 @@ impl Count {
         }
         let left_out = Some(summary.bad_rows.count).filter(|&count| count > 0);
         let totals = counted.named().into_iter().chain(left_out.map(|count| ("rows left out", count)));
-        let mut table = Table::default();
+        let mut table = Table::plain();
         totals.for_each(|(name, value)| table.row([name.to_string(), thousands(value)]));
         print(&format!("{}wrote {}\n", table.render(), output.display()))
     }

@@ -6,13 +6,14 @@ use std::process::ExitCode;
 use anyhow::Result;
 use truerank::counts::{CountOptions, Need};
 use truerank::doctor::Doctor as Examiner;
-use truerank::report::Verdict;
+use truerank::report::{Provenance, Verdict};
 
 use super::features::FeatureArguments;
 use super::log_arguments::{LogArguments, tell};
 use super::memory::MemoryArguments;
+use crate::again;
 use crate::options::Typed;
-use crate::output::{print, print_json};
+use crate::output::{next_steps, print_json, print_report};
 use crate::progress::Shown;
 
 /// Examine a click log: what is in it, is it fit, do users bias it, which estimator suits it
@@ -69,7 +70,9 @@ impl Doctor {
         let (counts, summary) = log.view(&CountOptions::new().room(Some(room)), Need::Estimation, progress)?;
         tell(&summary, progress);
         let diagnosis = self.examiner.0.examine(counts.as_ref(), summary.pages.as_ref(), data.as_ref(), progress)?;
-        let report = diagnosis.report(&log.title());
+        let mut report = diagnosis.report(&log.title());
+        let made = Provenance::of(log.title()).seed(self.examiner.0.seed).options(&self.examiner.0);
+        report.provenance = Some(made.command(again::command("report/")));
         if let Some(folder) = &self.output {
             report.write(folder)?;
         }
@@ -79,12 +82,22 @@ impl Doctor {
             false => {
                 let written =
                     self.output.as_ref().map(|folder| format!("\nwrote {}\n", folder.join("report.html").display()));
-                print(&format!("{}{}", report.text(), written.unwrap_or_default()))?;
+                print_report(&report, &format!("{}\n{}", written.unwrap_or_default(), self.next(diagnosis.fitness())))?;
             }
         }
         Ok(match diagnosis.fitness() {
             Verdict::Holds => ExitCode::SUCCESS,
             Verdict::DoesNotHold | Verdict::Open => ExitCode::from(1),
         })
+    }
+
+    /// What to do with such a log.
+    fn next(&self, fitness: Verdict) -> String {
+        let page = again::command("report/").filter(|_| self.output.is_none());
+        let fit = again::command_as("fit", "out/").filter(|_| fitness == Verdict::Holds);
+        let mut steps = Vec::new();
+        steps.extend(page.map(|command| (command, "the same as a page with figures")));
+        steps.extend(fit.map(|command| (command, "learn a ranker from it")));
+        if steps.is_empty() { String::new() } else { next_steps(&steps) }
     }
 }

@@ -7,11 +7,12 @@ use anyhow::Result;
 use truerank::counts::{Need, open_counts};
 use truerank::drift::{Comparison, Drift as Comparer};
 use truerank::propensity::Propensities;
-use truerank::report::Verdict;
+use truerank::report::{Provenance, Verdict};
 
 use super::memory::MemoryArguments;
+use crate::again;
 use crate::options::Typed;
-use crate::output::{print, print_json};
+use crate::output::{print_json, print_report};
 use crate::progress::Shown;
 
 /// Compare two logs: what changed between yesterday and today, by more than chance
@@ -56,7 +57,10 @@ pub struct Drift {
 impl Drift {
     pub fn run(self, progress: &Shown) -> Result<ExitCode> {
         let found = self.compare(progress)?;
-        let report = found.report(&format!("{} and {}", self.old.display(), self.new.display()));
+        let names = format!("{} and {}", self.old.display(), self.new.display());
+        let mut report = found.report(&format!("Drift: {names}"));
+        let made = Provenance::of(names).seed(self.comparer.0.seed).options(&self.comparer.0);
+        report.provenance = Some(made.command(again::command("report/")));
         if let Some(folder) = &self.output {
             report.write(folder)?;
         }
@@ -66,7 +70,7 @@ impl Drift {
             false => {
                 let written =
                     self.output.as_ref().map(|folder| format!("\nwrote {}\n", folder.join("report.html").display()));
-                print(&format!("{}{}", report.text(), written.unwrap_or_default()))?;
+                print_report(&report, &written.unwrap_or_default())?;
             }
         }
         Ok(match found.stability() {

@@ -7,7 +7,7 @@ use anyhow::Result;
 use truerank::experiment::{Asked, Question};
 
 use crate::options::Typed;
-use crate::output::{print, print_json};
+use crate::output::{print_json, print_report};
 use crate::progress::Shown;
 
 /// Rerun the paper's experiments, and write a report on what holds
@@ -55,12 +55,8 @@ impl Experiment {
             return print_json(&results.to_json());
         }
         let page = output.join("report.html");
-        print(&format!(
-            "{}\n{:.0} seconds; wrote {}\n",
-            results.report().text(),
-            start.elapsed().as_secs_f64(),
-            page.display()
-        ))
+        let seconds = start.elapsed().as_secs_f64();
+        print_report(&results.report(), &format!("\n{seconds:.0} seconds; wrote {}\n", page.display()))
     }
 }
 

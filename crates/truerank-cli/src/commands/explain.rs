@@ -6,10 +6,12 @@ use anyhow::{Context, Result};
 use truerank::files::{check_file, write_file};
 use truerank::insight;
 use truerank::ranker::Ranker;
+use truerank::report::Provenance;
 
 use super::common::{ReadArguments, read_training_part, together};
+use crate::again;
 use crate::options::Typed;
-use crate::output::{print, print_json};
+use crate::output::{print_json, print_report};
 use crate::progress::Shown;
 
 /// Explain what a ranker has learned: which features matter, and how scores depend on them
@@ -59,7 +61,10 @@ impl Explain {
         let data = read_training_part(&self.data, &self.reading, progress)?;
         let explanation = self.explain.explain(&ranker, &data, progress);
         let explanation = explanation.with_context(|| together(&self.ranker, &self.data))?;
-        let report = explanation.report(&ranker);
+        let mut report = explanation.report(&ranker);
+        let input = format!("{} with {}", self.ranker.display(), self.data.display());
+        let made = Provenance::of(input).seed(self.explain.0.seed).options(&self.explain.0);
+        report.provenance = Some(made.command(again::command("ranker.html")));
         if let Some(output) = &self.output {
             write_file(output, report.html()?.as_bytes())?;
         }
@@ -68,6 +73,6 @@ impl Explain {
             return print_json(&explanation.to_json(&ranker));
         }
         let written = self.output.map(|output| format!("\nwrote {}\n", output.display()));
-        print(&format!("{}{}", report.text(), written.unwrap_or_default()))
+        print_report(&report, &written.unwrap_or_default())
     }
 }

@@ -63,7 +63,8 @@ Examples:
   truerank export trees.safetensors --to lightgbm -o model.txt
   truerank export trees.safetensors --to elasticsearch --feature-names names.txt -o model.json
   truerank export relevance.parquet --to lightgbm --data data/ -o labels/
-  truerank export relevance.parquet --to csv -o labels.csv";
+  truerank export relevance.parquet --to csv -o labels.csv
+  truerank export relevance.parquet --to quepid --max-grade 3 -o ratings.csv";
 
 fn formats() -> PossibleValuesParser {
     const ALL: &[ExportFormat] = &ExportFormat::ALL;
@@ -89,7 +90,11 @@ impl Export {
         match writes {
             Writes::Ranker(write) => self.write_ranker(write, &options),
             Writes::Labels(trees) => self.write_labels(&options.labels_for(trees)?, progress),
-            Writes::Table => self.write_table(&options.labels_of_table()?),
+            Writes::Table => {
+                let labels = options.labels_of_table()?;
+                self.write_alone(|relevance, path| labels.write_table(relevance, path))
+            }
+            Writes::Judgments(write) => self.write_alone(|relevance, path| write(relevance, &options, path)),
         }
     }
 
@@ -134,10 +139,11 @@ impl Export {
         self.report_labels(&summary, &judged)
     }
 
-    fn write_table(&self, labels: &Labels) -> Result<()> {
+    /// Labels or judgments without features.
+    fn write_alone(&self, write: impl FnOnce(&Relevance, &Path) -> truerank::Result<LabelSummary>) -> Result<()> {
         check_file(&self.output)?;
         let relevance = Relevance::read(&self.input)?;
-        let summary = labels.write_table(&relevance, &self.output)?;
+        let summary = write(&relevance, &self.output)?;
         self.report_labels(&summary, &[])
     }
 

@@ -4,14 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use truerank::counts::LogSource;
-use truerank::fit::{Fit as Way, FitData, FitFolder};
+use truerank::fit::{Fit as Way, FitData, FitFolder, FitOutcome, WarmStart};
 use truerank::propensity::Propensities;
+use truerank::report::Provenance;
 
 use super::common::{read_file, read_folder};
 use super::features::FeatureArguments;
 use super::log_arguments::{LogArguments, tell};
+use crate::again;
 use crate::options::Typed;
-use crate::output::{print, print_json};
+use crate::output::{next_steps, print_json, print_report};
 use crate::progress::Shown;
 
 /// Go all the way from a click log to a ranker, and report on it
@@ -19,7 +21,7 @@ use crate::progress::Shown;
 #[command(after_help = "\
 Counts the log, holds out a part of it, examines the rest as `truerank doctor`
 does, estimates who looks where, turns clicks into relevance, trains a ranker,
-and judges it on the part that was held out: by human grades where the data has
+and judges it on the part that was held out: by relevance labels where the data has
 them, and by clicks. Every artefact is kept in the output folder:
 
   counts/ held-out/      counts of the two parts
@@ -36,7 +38,7 @@ trained on all of them. Without features there is no ranker; the rest is done, a
 pages are held out instead of queries.
 
 --click-model auto compares models of how people browse as `truerank doctor` does. One
-is used where it surely predicts clicks better than examination by position, and its
+is used where it predicts clicks significantly better than examination by position, and its
 relevance predicts clicks on moved documents as well.
 
 Examples:
@@ -44,7 +46,8 @@ Examples:
   truerank fit 'logs/*.csv.gz' --columns user=client_id --data documents.parquet -o out/
   truerank fit clicks.tsv --columns session=user+serp --feature score --grade saved -o out/
   truerank fit clicks.parquet --data data/ --split time --model linear -o out/
-  truerank fit counts/ --data data/ -o out/           (counted before)")]
+  truerank fit counts/ --data data/ -o out/           (counted before)
+  truerank fit today.parquet --data data/ --warm yesterday/ -o today/")]
 pub struct Fit {
     #[command(flatten)]
     log: LogArguments,
@@ -55,6 +58,10 @@ pub struct Fit {
     /// Examination probabilities that are known already
     #[arg(long, value_name = "FILE", help_heading = "Examination")]
     propensities: Option<PathBuf>,
+
+    /// Folder of an earlier fit: its kind of ranker, steps and number of kinds of users are not chosen again
+    #[arg(long, value_name = "FOLDER")]
+    warm: Option<PathBuf>,
 
     #[command(flatten)]
     options: Typed<Way>,
@@ -75,10 +82,12 @@ impl Fit {
         let folder = FitFolder::create(&self.output)?;
         self.log.reading.0.keep_bad_rows_in(folder.path());
         let log = self.log.source()?;
-        let data = self.data(&log, progress)?;
+        let (data, title) = (self.data(&log, progress)?, log.title());
         let (mut log, summary) = way.read_log(&log, data.is_some(), progress)?;
         tell(&summary, progress);
-        let outcome = way.run(&log, data.as_ref(), progress)?;
+        let mut outcome = way.run(&log, data.as_ref(), progress)?;
+        let made = outcome.provenance.take().unwrap_or_default();
+        outcome.provenance = Some(Provenance { input: title, ..made }.command(again::command("out/")));
         log.keep_what_was_used(&outcome);
         folder.write(&outcome, &log, data.as_ref())?;
         progress.finish();
@@ -86,11 +95,29 @@ impl Fit {
             return print_json(&outcome.to_json());
         }
         let page = self.output.join("report.html");
-        print(&format!(
-            "{}\nmore in {}; everything it is made of stands beside it\n",
-            outcome.summary().text(),
-            page.display()
-        ))
+        let after = format!("\nwrote {}; its parts are in the same folder\n\n{}", page.display(), self.next(&outcome));
+        print_report(&outcome.summary(), &after)
+    }
+
+    /// What to do with what came out.
+    fn next(&self, outcome: &FitOutcome) -> String {
+        let [ranker, relevance, documents] =
+            ["ranker.safetensors", "relevance.parquet", "documents.parquet"].map(|name| self.output.join(name));
+        let [ranker, relevance] = [ranker, relevance].map(|path| again::path(&path));
+        if outcome.training.is_none() {
+            return next_steps(&[(
+                format!("truerank export {relevance} --to csv -o labels.csv"),
+                "relevance labels for a ranker of your own",
+            )]);
+        }
+        let parts = |folder: &PathBuf| ["test.txt", "test.parquet"].map(|name| folder.join(name));
+        let file = |data: &PathBuf| parts(data).into_iter().find(|path| path.is_file()).unwrap_or(data.clone());
+        let data = again::path(&self.features.data.as_ref().map_or(documents, file));
+        next_steps(&[
+            (format!("truerank explain {ranker} --data {data} -o ranker.html"), "what it has learned"),
+            (format!("truerank score {data} --ranker {ranker} -o run.trec"), "rank documents with it"),
+            (format!("truerank export {ranker} --to onnx -o ranker.onnx"), "take it to production"),
+        ])
     }
 
     fn has_features(&self) -> bool {
@@ -106,7 +133,9 @@ impl Fit {
 
     fn way(&self) -> Result<Way> {
         let propensities = self.propensities.as_deref().map(Propensities::read).transpose()?;
-        let way = self.options.0.clone().propensities(propensities).max_grade(self.features.reading.max_grade);
+        let warm = self.warm.as_deref().map(WarmStart::read).transpose()?;
+        let way = self.options.0.clone().propensities(propensities).warm(warm);
+        let way = way.max_grade(self.features.reading.max_grade);
         way.check(self.has_features())?;
         Ok(way)
     }

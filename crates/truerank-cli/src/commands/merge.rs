@@ -63,7 +63,7 @@ impl Merge {
         if self.json {
             return print_json(&summary.to_json(&totals));
         }
-        let mut table = Table::default();
+        let mut table = Table::plain();
         totals.named().into_iter().for_each(|(name, value)| table.row([name.to_string(), thousands(value)]));
         print(&format!("{}wrote {}\n", table.render(), self.output.display()))
     }

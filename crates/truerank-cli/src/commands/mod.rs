@@ -16,6 +16,7 @@ pub mod export;
 mod features;
 pub mod fit;
 pub mod generate;
+pub mod interleaving;
 mod log_arguments;
 mod memory;
 pub mod merge;
@@ -61,6 +62,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode> {
         Command::Relevance(command) => command.run(&progress),
         Command::Train(command) => command.run(&progress),
         Command::Evaluate(command) => command.run(&progress),
+        Command::Interleaving(command) => command.run(&progress),
         Command::PredictClicks(command) => command.run(&progress),
         Command::Explain(command) => command.run(&progress),
         Command::Score(command) => command.run(&progress),

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::json;
 use truerank::click_model::ClickMeasures;
 use truerank::counts::Counts;
-use truerank::evaluate::{ClickLikelihood, ClickPrediction, Leakage, Resampling};
+use truerank::evaluate::{Bounds, ClickLikelihood, ClickPrediction, Leakage, Resampling};
 use truerank::options::Options;
 use truerank::propensity::Propensities;
 use truerank::relevance::{PredictedRelevance, Relevance};
@@ -96,15 +96,9 @@ impl PredictClicks {
 }
 
 fn to_text(found: &ClickPrediction, measured: Option<&ClickMeasures>, shared: Option<&Leakage>) -> String {
-    let mut table = Table::new(["prediction", "log-likelihood", "95 %", "perplexity", "95 %"]);
+    let mut table = Table::new(["prediction", "log-likelihood (95 %)", "perplexity (95 %)"]);
     for (name, likelihood) in rows(found) {
-        table.row([
-            name.to_string(),
-            measure(likelihood.log_likelihood.value),
-            interval(likelihood.log_likelihood),
-            measure(likelihood.perplexity.value),
-            interval(likelihood.perplexity),
-        ]);
+        table.row([name.to_string(), with_interval(likelihood.log_likelihood), with_interval(likelihood.perplexity)]);
     }
     let mut positions = Table::new(["position", "impressions", "clicks", "predicted", "perplexity", "of click rate"]);
     for at in &found.positions {
@@ -118,11 +112,10 @@ fn to_text(found: &ClickPrediction, measured: Option<&ClickMeasures>, shared: Op
         ]);
     }
     let about = wrap(&format!(
-        "{} impressions; log-likelihood above that of the positions' click rates: {} ({}), p {}; {} documents, with {} of \
+        "{} impressions; log-likelihood above that of the positions' click rates: {}, p {}; {} documents, with {} of \
          the impressions, have no relevance and got that of their position, or the mean; {} impressions had a probability outside of 1e-6 to 1 − 1e-6",
         thousands(found.impressions),
-        measure(found.gain.bounds.value),
-        interval(found.gain.bounds),
+        with_interval(found.gain.bounds),
         Format::PValue.print(found.gain.p),
         thousands(found.unknown_docs as u64),
         Format::Percent.print(found.unknown_impressions as f64 / found.impressions.max(1) as f64),
@@ -133,11 +126,16 @@ fn to_text(found: &ClickPrediction, measured: Option<&ClickMeasures>, shared: Op
     format!("{}{about}{shared}{measured}\n{}", table.render(), positions.render())
 }
 
+/// `.5260 (.5123 to .5398)`.
+fn with_interval(bounds: Bounds) -> String {
+    format!("{} ({})", measure(bounds.value), interval(bounds))
+}
+
 fn rows(found: &ClickPrediction) -> [(&'static str, ClickLikelihood); 4] {
     [
-        ("examination · relevance", found.model),
-        ("click rate of the position", found.by_position),
-        ("click rate of the document", found.by_document),
+        ("examination × relevance", found.model),
+        ("click rate by position", found.by_position),
+        ("click rate by document", found.by_document),
         ("one click rate", found.overall),
     ]
 }

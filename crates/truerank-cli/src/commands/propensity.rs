@@ -58,7 +58,7 @@ pub struct Propensity {
     #[arg(long)]
     json: bool,
 
-    /// File to write (.json)
+    /// File to write: .json, or .parquet, which suits many users
     #[arg(long, short)]
     output: PathBuf,
 }
@@ -81,6 +81,7 @@ Examples:
   truerank propensity counts/ --data data/ --per-user -o propensities.json
   truerank propensity counts/ --data data/ --relevance mlp -o population.json
   truerank propensity counts/ --data data/ --per-user --shrink clusters --clusters 10 -o p.json
+  truerank propensity counts/ --per-user -o propensities.parquet       (millions of users)
   truerank propensity counts/ --method swap --per-user -o swap.json
   truerank propensity counts/ --data data/ --method dla --ranker dla.safetensors -o dla.json
   truerank propensity /shared/counts/ --engine sc://spark:15002 -o /shared/propensities.json";

@@ -33,7 +33,7 @@ pub fn report(found: &Estimated, error: Option<&PropensityError>) -> String {
         let ended = if fit.converged { "converged after" } else { "stopped, not converged, after" };
         let value = fit.log_likelihood.last().copied().unwrap_or(f64::NAN);
         let iterations = fit.log_likelihood.len();
-        text += &format!("\n{ended} {iterations} iterations; log-likelihood per impression {value:.6}\n");
+        text += &format!("\n{ended} {iterations} iterations; log-likelihood per impression {}\n", measure(value));
     }
     if let Some(error) = error {
         text += &error_line(error);

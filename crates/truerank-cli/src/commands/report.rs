@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use truerank::experiment::{Results, Store};
 
-use crate::output::{print, print_json};
+use crate::output::{print_json, print_report};
 use crate::progress::Shown;
 
 /// Draw the report on an experiment's results, finished or not
@@ -17,7 +17,7 @@ Writes report.html, which needs no network, figures/*.svg, and tables/*.csv and
 Examples:
   truerank report results/
   truerank report results/ -o for-the-paper/
-  truerank report results/ --json | jq '.claims[] | select(.holds | not)'")]
+  truerank report results/ --json | jq '.claims[] | select(.verdict == \"no\")'")]
 pub struct Report {
     /// Folder that `truerank experiment` wrote
     results: PathBuf,
@@ -41,7 +41,7 @@ impl Report {
         progress.finish();
         match self.json {
             true => print_json(&results.to_json()),
-            false => print(&format!("{}\nwrote {}\n", report.text(), output.join("report.html").display())),
+            false => print_report(&report, &format!("\nwrote {}\n", output.join("report.html").display())),
         }
     }
 }

@@ -146,7 +146,7 @@ impl Train {
                 "output": self.output,
             }));
         }
-        let mut table = Table::default();
+        let mut table = Table::plain();
         table.row(["model".to_string(), model]);
         if let Some(scaling) = self.scaling() {
             table.row(["scaling of features".to_string(), scaling]);

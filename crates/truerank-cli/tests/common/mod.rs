@@ -45,8 +45,12 @@ impl Sandbox {
     /// The program with arguments separated by spaces.
     pub fn command(&self, arguments: &str) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("truerank"));
-        // The width of the help comes from the terminal or from this.
-        command.env_remove("COLUMNS").current_dir(self.0.path()).args(arguments.split_whitespace());
+        // Width and colours come from the terminal or from these.
+        command
+            .env_remove("COLUMNS")
+            .env_remove("NO_COLOR")
+            .current_dir(self.0.path())
+            .args(arguments.split_whitespace());
         command
     }
 
@@ -60,6 +64,13 @@ impl Sandbox {
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.success(), "truerank {arguments}: {stderr}");
         assert_eq!(stderr, "", "truerank {arguments}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The same on a terminal so wide that every row of a table is one line.
+    pub fn run_wide(&self, arguments: &str) -> String {
+        let output = self.command(&format!("{arguments} --quiet")).env("COLUMNS", "600").output().unwrap();
+        assert!(output.status.success(), "truerank {arguments}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }
 
@@ -109,6 +120,9 @@ pub fn shape(text: &str) -> String {
         let after_blank = index > 0 && lines[index - 1].trim().is_empty();
         if after_blank && lines.get(index + 1).is_some_and(|line| line.trim_start().starts_with('─')) {
             kept.push(cells.join(" | "));
+        } else if line == &"Next:" {
+            // Commands are as long as the names of files.
+            break;
         } else if !line.starts_with(' ') && !line.ends_with("report.html") {
             kept.push(line.to_string());
         } else if cells.len() > 1 {

@@ -3,11 +3,13 @@
 from typing import TYPE_CHECKING
 
 from . import click_model, experiment, propensity
+from ._params import with_options as _with_options
 from ._truerank import (
     ClickEvaluation,
     ClickModel,
     Comparison,
     Counts,
+    DataWarning,
     Dataset,
     Diagnosis,
     Evaluation,
@@ -30,6 +32,7 @@ from ._truerank import (
     evaluate_clicks,
     fit,
     generate,
+    interleaving,
     merge,
     pair_weights,
     paired_t_test,
@@ -49,6 +52,7 @@ __all__ = [
     "ClickModel",
     "Comparison",
     "Counts",
+    "DataWarning",
     "Dataset",
     "Diagnosis",
     "Evaluation",
@@ -66,6 +70,7 @@ __all__ = [
     "Table",
     "TrainedRanker",
     "__version__",
+    "click_model",
     "doctor",
     "drift",
     "evaluate",
@@ -73,6 +78,7 @@ __all__ = [
     "experiment",
     "fit",
     "generate",
+    "interleaving",
     "merge",
     "pair_weights",
     "paired_t_test",
@@ -91,6 +97,29 @@ __all__ = [
 
 if TYPE_CHECKING:
     from ._ranker import Ranker
+else:
+    # Signatures and documentation have every option with its default.
+    for _name, _stages in {
+        "doctor": ["Log", "Memory", "Doctor"],
+        "drift": ["Drift", "Memory"],
+        "evaluate": ["Measure"],
+        "evaluate_clicks": ["Clicks"],
+        "fit": ["Log", "Fit"],
+        "generate": ["Generation"],
+        "interleaving": ["Interleaving", "Log"],
+        "merge": ["Merge", "Memory"],
+        "read_dataset": ["Data"],
+        "read_splits": ["Data"],
+        "read_svmlight": ["Data"],
+        "relevance": ["Relevance"],
+        "simulate": ["Simulation", "Production"],
+    }.items():
+        _more = {"events": None} if "Log" in _stages else {}
+        globals()[_name] = _with_options(globals()[_name], *_stages, **_more)
+    Counts.from_log = staticmethod(_with_options(Counts.from_log, "Log", "Memory", "Count", events=None))
+    for _name in ["labels", "to_lightgbm", "to_xgboost"]:
+        setattr(Relevance, _name, _with_options(getattr(Relevance, _name), "Export", form=None))
+    del _name, _stages, _more
 
 
 def __getattr__(name):

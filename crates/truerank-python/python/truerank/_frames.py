@@ -1,25 +1,57 @@
-"""Frames of pandas, which is imported only where it is asked for."""
+"""Frames of pandas, Polars and PyArrow, which are imported only where they are asked for."""
 
 
-def dataset(data):
-    """A row per document: query, doc, grade where there are grades, and features f1, f2, …"""
-    import pandas
+def _framed(columns, kind):
+    """Columns by name as a frame of `kind`: pandas, polars or pyarrow."""
+    import importlib
 
-    names = [f"f{number}" for number in range(1, data.feature_count + 1)]
-    frame = pandas.DataFrame(data.features, columns=names)
-    frame.insert(0, "query", data.query)
-    frame.insert(1, "doc", data.docs)
+    made = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}[kind]
+    return getattr(importlib.import_module(kind), made)(columns)
+
+
+def dataset(data, kind):
+    """A row per document: query, doc, grade where there are grades, and the features by name, or f1, f2, …"""
+    names = data.feature_names or [f"f{number}" for number in range(1, data.feature_count + 1)]
+    columns = {"query": data.query, "doc": data.docs}
     if data.grades is not None:
-        frame.insert(2, "grade", data.grades)
-    return frame
+        columns["grade"] = data.grades
+    taken = [name for name in names if name in columns]
+    if taken:
+        raise ValueError(f"a feature is called '{taken[0]}' as a column of ids or grades is; give it another name")
+    columns.update(zip(names, data.features.T))
+    return _framed(columns, kind)
 
 
-def evaluation(found):
+def from_frame(frame, ids, features, max_grade):
+    """The documents of a frame, whose columns of queries, documents and grades `ids` names."""
+    from ._truerank import Dataset
+
+    query, doc, grade = ids
+    columns = list(frame.columns)
+    if query not in columns:
+        raise ValueError(f"query is '{query}', but the frame has no such column; it has {', '.join(map(str, columns))}")
+    if features is None:
+        features = [name for name in columns if name not in ids]
+    unknown = [name for name in features if name not in columns]
+    if unknown:
+        raise ValueError(f"features has '{unknown[0]}', but the frame has no such column")
+
+    def known(name):
+        return frame[name].to_numpy() if name in columns else None
+
+    return Dataset.from_arrays(
+        frame[list(features)].to_numpy(),
+        known(grade),
+        known(query),
+        known(doc),
+        max_grade=max_grade,
+        feature_names=[str(name) for name in features],
+    )
+
+
+def evaluation(found, kind):
     """A row per query: query, and the value of each measure."""
-    import pandas
-
-    columns = {"query": found.queries, **{measure: found.per_query(measure) for measure in found}}
-    return pandas.DataFrame(columns)
+    return _framed({"query": found.queries, **{measure: found.per_query(measure) for measure in found}}, kind)
 
 
 def csv(text):

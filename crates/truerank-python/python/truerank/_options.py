@@ -268,6 +268,15 @@ class ResamplingOptions(TypedDict, total=False):
     seed: int | None
 
 
+class InterleavingOptions(TypedDict, total=False):
+    """Judging interleaved rankers."""
+
+    team: str | None
+    teams: Sequence[str] | str | None
+    resamples: int | None
+    seed: int | None
+
+
 class ExplainOptions(TypedDict, total=False):
     """Explaining a ranker."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import Any, Callable, TypeVar
 
@@ -67,3 +68,27 @@ def takes(*stages: str, first: str = "", **others: Any) -> Callable[[_Class], _C
         return cls
 
     return decorate
+
+
+def with_options(function: Callable[..., Any], *stages: str, **more: Any) -> Callable[..., Any]:
+    """The function with the options of stages in its signature, with their defaults, and in its documentation.
+
+    Only what people see changes: the library itself takes the options and knows their defaults. `more` are keywords that are no
+    options of the library, with their defaults.
+    """
+    options = [option for stage in stages for option in _truerank._options(stage)]
+    given = [found for found in inspect.signature(function).parameters.values() if found.kind != found.VAR_KEYWORD]
+    named = {found.name for found in given}
+    kind = inspect.Parameter.KEYWORD_ONLY
+    defaults = {**{name: default for name, default, _ in options}, **more}
+    added = [inspect.Parameter(name, kind, default=defaults[name]) for name in defaults if name not in named]
+
+    @functools.wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        return function(*args, **keywords)
+
+    del call.__wrapped__  # type: ignore[attr-defined]
+    call.__signature__ = inspect.Signature([*given, *added])  # type: ignore[attr-defined]
+    lines = "\n".join(f"{name} : {help}" for name, _, help in options if name not in named)
+    call.__doc__ = f"{inspect.getdoc(function)}\n\nOptions\n-------\n{lines}"
+    return call

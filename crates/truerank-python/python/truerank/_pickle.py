@@ -26,3 +26,12 @@ def restore(kind, parts):
                 path.mkdir(exist_ok=True)
             (path / name if name else path).write_bytes(content)
         return kind.read(path)
+
+
+def simulation(data, scores, options):
+    """A simulation that shows documents in the order of these scores."""
+    import numpy
+
+    from ._truerank import simulate
+
+    return simulate(data, loggers=[numpy.asarray(of_logger) for of_logger in scores], **options)

@@ -7,7 +7,16 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Callable
 
 from ._params import Params, takes
-from ._truerank import Dataset, Splits, TrainedRanker, evaluate, train_ranker
+from ._truerank import (
+    Dataset,
+    PairWeights,
+    Relevance,
+    Splits,
+    TrainedRanker,
+    _order_by_query,
+    evaluate,
+    train_ranker,
+)
 
 if TYPE_CHECKING:
     from numpy import float32, float64
@@ -16,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._options import TrainingOptions
-    from ._truerank import Evaluation, PairWeights, Relevance
+    from ._truerank import Evaluation, _RankerForm
 
     class _RankerOptions(TrainingOptions, total=False):
         validation_measure: str | None
@@ -98,7 +107,8 @@ class Ranker(_Base):
             the document was not shown), or None for the grades of the data set. Whole numbers in an array are weights too;
             only svm-rank, which learns from nothing else, takes them as grades.
         query : array
-            The id of each row's query, for a matrix; rows of a query follow each other.
+            The id of each row's query, for a matrix. Where it is left out, ``y`` may carry them: a pandas series whose index is
+            called ``query``. scikit-learn's cross-validation and pipelines hand that on without metadata routing.
         validation : Dataset, tuple or None
             Graded documents that choose among the parameters met in training: a data set or ``(X, grade, query)``.
         progress : bool or callable
@@ -106,7 +116,7 @@ class Ranker(_Base):
         """
         data, y, given = _documents(self, X, y, query)
         graded = _validation(self, validation if validation is not None else given)
-        names = _feature_names(X)
+        names = _feature_names(data)
         trained = train_ranker(data, y, graded, progress=progress, **self.get_params(deep=False))
         _keep(self, trained, names)
         return self
@@ -120,14 +130,20 @@ class Ranker(_Base):
     def score(
         self, X: Dataset | ArrayLike, y: ArrayLike | None = None, *, query: ArrayLike | None = None
     ) -> float:
-        """The mean nDCG@5 on graded documents: a data set, or a matrix with grades ``y`` and ``query``."""
+        """The mean nDCG@5 on graded documents: a data set, or a matrix with grades ``y`` and ``query``.
+
+        As in ``fit``, ``y`` may carry the queries in its index. Of ``Splits`` the test part is judged.
+        """
         trained = _trained(self)
         measure = "nDCG@5"
+        if isinstance(X, Splits):
+            X = X.test
         if isinstance(X, Dataset):
             return evaluate(X, trained.score(X), measures=measure, max_grade=self.max_grade)[measure]
         if y is None:
             raise ValueError("y is missing, but a matrix has no grades of its own")
-        return evaluate(y, self.predict(X), query=_needed(query), measures=measure, max_grade=self.max_grade)[measure]
+        query = _query_of(y, query)
+        return evaluate(y, self.predict(X), query=query, measures=measure, max_grade=self.max_grade)[measure]
 
     def evaluate(self, data: Dataset, **options: Any) -> Evaluation:
         """Evaluates the ranker on a data set: ``truerank.evaluate(data, self, …)``."""
@@ -171,21 +187,21 @@ class Ranker(_Base):
             feature = names.index(feature) + 1
         return _trained(self).partial_dependence(data, feature, seed=seed)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def write(self, path: str | PathLike[str]) -> None:
         """Writes the ranker as safetensors: the same file as ``truerank train`` writes."""
-        _trained(self).save(path)
+        _trained(self).write(path)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Ranker:
-        """Reads a ranker that ``save`` or ``truerank train`` wrote. Parameters of training are not kept in files."""
+    def read(cls, path: str | PathLike[str]) -> Ranker:
+        """Reads a ranker that ``write`` or ``truerank train`` wrote. Parameters of training are not kept in files."""
         ranker = cls()
-        _keep(ranker, TrainedRanker.load(path), None)
+        _keep(ranker, TrainedRanker.read(path), None)
         return ranker
 
     def export(
         self,
         path: str | PathLike[str],
-        to: str = "onnx",
+        to: _RankerForm = "onnx",
         *,
         name: str | None = None,
         feature_names: list[str] | None = None,
@@ -238,10 +254,10 @@ class Ranker(_Base):
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
 
-def of_trained(trained):
+def of_trained(trained, names=None):
     """A ranker that was trained elsewhere."""
     ranker = Ranker()
-    _keep(ranker, trained, None)
+    _keep(ranker, trained, _as_array(names))
     return ranker
 
 
@@ -265,9 +281,30 @@ def _documents(ranker, X, y, query):
     _check_shape(X)
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None: a matrix has no grades of its own")
+    query = _query_of(y, query)
     if ranker.model == "svm-rank":
-        return Dataset.from_arrays(X, y, _needed(query), max_grade=ranker.max_grade), None, None
-    return Dataset.from_arrays(X, query=_needed(query)), y, None
+        return Dataset.from_arrays(X, y, query, max_grade=ranker.max_grade), None, None
+    return Dataset.from_arrays(X, query=query), _in_order(y, query), None
+
+
+def _query_of(y, query):
+    """The queries of rows: those that were given, or those that the index of ``y`` holds."""
+    if query is None and getattr(getattr(y, "index", None), "name", None) == "query":
+        return y.index.to_numpy()
+    if query is None:
+        raise ValueError(
+            "query is missing, but every row needs the id of its query; pass query=, or y as a pandas series whose index is "
+            "called 'query'"
+        )
+    return query
+
+
+def _in_order(y, query):
+    """Weights of rows as the data set has the rows: rows of a query together."""
+    import numpy
+
+    order = None if isinstance(y, (Relevance, PairWeights)) else _order_by_query(query)
+    return y if order is None else numpy.asarray(y)[order]
 
 
 def _validation(ranker, validation):
@@ -279,20 +316,21 @@ def _validation(ranker, validation):
     raise TypeError("validation should be a Dataset or a tuple (X, grade, query)")
 
 
-def _needed(query):
-    if query is None:
-        raise ValueError("query is missing, but every row needs the id of its query")
-    return query
-
-
 def _feature_names(X):
-    """The names of a frame's columns, where all are text."""
-    import numpy
-
+    """The names of a data set's features, or of a frame's columns, where all are text."""
+    if isinstance(X, Dataset):
+        return _as_array(X.feature_names)
     columns = getattr(X, "columns", None)
     if columns is None or not all(isinstance(column, str) for column in columns):
         return None
-    return numpy.asarray(list(columns), dtype=object)
+    return _as_array(columns)
+
+
+def _as_array(names):
+    """Names as scikit-learn keeps them."""
+    import numpy
+
+    return None if names is None else numpy.asarray(list(names), dtype=object)
 
 
 def _check_features(ranker, X):

@@ -24,8 +24,10 @@ progress
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Sequence
 
+from ._params import with_options as _with_options
 from ._truerank import Results, _options
 from ._truerank import run_experiment as run
 
@@ -77,3 +79,13 @@ def real(**options: Unpack[_Options]) -> Results:
 def robustness(**options: Unpack[_Options]) -> Results:
     """Clicks of one click model taken for those of another, with users and without; its grid is set in ``config``."""
     return run("robustness", **options)
+
+
+if not TYPE_CHECKING:
+    # Signatures have every option with its default.
+    run = _with_options(run, "Experiment")
+    for _name in ["rq1", "rq2", "rq3", "rq4", "real", "robustness"]:
+        globals()[_name] = _with_options(globals()[_name], "Experiment")
+        # They take what `run` takes, but for the question.
+        globals()[_name].__signature__ = inspect.Signature(list(inspect.signature(run).parameters.values())[1:])
+    del _name

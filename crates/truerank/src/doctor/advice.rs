@@ -53,6 +53,10 @@ const CLICKS_PER_FEATURE: u64 = 10;
 /// A share of clicked impressions that no result page has: people click a few of ten, not nine.
 const SUSPICIOUS_RATE: f64 = 0.9;
 
+/// A distance in nDCG that is not "as good as", however uncertain it is: of queries with very many users few are drawn, and two queries tell
+/// nothing apart.
+const APART: f64 = 0.01;
+
 /// A share of pages above which an oddity is a property of the log and not an accident.
 const MANY_PAGES: f64 = 0.05;
 
@@ -219,7 +223,7 @@ fn rare_users(diagnosis: &Diagnosis) -> Option<Finding> {
 fn order(diagnosis: &Diagnosis) -> Option<Finding> {
     let all = &diagnosis.estimators;
     let (shown, best) = (all.iter().find(|one| one.estimator.is_none())?, all.iter().find(|one| one.behind == 0.0)?);
-    if shown.behind > 2.0 * shown.standard_error {
+    if shown.behind > APART.min(2.0 * shown.standard_error) {
         return None;
     }
     note(

@@ -18,6 +18,10 @@ pub struct Bias {
     pub at_most: Option<f64>,
     /// The same as `typical` at each of the first positions.
     pub by_position: Vec<f64>,
+    /// How many users were compared: all, or of long logs a random part.
+    pub users: u64,
+    /// How many sessions of theirs.
+    pub sessions: u64,
 }
 
 /// Parts of the queries by which the error of the size is told.
@@ -56,7 +60,7 @@ impl Bias {
                 sums.add(users, of_query, examination, &spread, total);
             }
         })?;
-        let mut bias = sums.bias();
+        let mut bias = Bias { users: sessions.len() as u64, sessions: counts.totals().sessions, ..sums.bias() };
         let known = examination.known();
         let seen = (known >= WELL_KNOWN).then(|| (bias.typical.powi(2) + UPPER * sums.error()).sqrt());
         bias.at_most = [seen, possible(dependence, differences, positions)].into_iter().flatten().reduce(f64::min);
@@ -127,6 +131,8 @@ impl Sums {
             typical: root(self.squares.iter().sum(), self.impressions.iter().sum()),
             at_most: None,
             by_position: self.squares.iter().zip(&self.impressions).map(|(&s, &w)| root(s, w)).collect(),
+            users: 0,
+            sessions: 0,
         }
     }
 

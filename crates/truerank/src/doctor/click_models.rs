@@ -61,7 +61,7 @@ pub struct ClickModels {
     pub held_out: u64,
     /// Queries of the latter.
     pub queries: u64,
-    /// Whether there are several users, so that models were also fitted with parameters of each.
+    /// Whether there are several users with two pages or more each on average, so that models were also fitted with parameters of each.
     pub several_users: bool,
     /// Pages that show two documents at one position, which no model here can follow; they are left out.
     pub left_out: u64,
@@ -99,6 +99,10 @@ fn name_of<S: serde::Serializer>(model: &ClickModelKind, serializer: S) -> std::
     serializer.collect_str(model)
 }
 
+/// Pages per user on average from which on models are fitted with parameters of each user: of fewer nothing can be told, and users are
+/// about as many as pages.
+const PAGES_PER_USER: f64 = 2.0;
+
 impl ClickModels {
     /// Compares models on whole pages; nothing where they are too few to hold some out.
     pub fn of(pages: &Pages, seed: u64, progress: &dyn Progress) -> Result<Option<Self>> {
@@ -106,7 +110,8 @@ impl ClickModels {
         if sample.fitted.rows.is_empty() || sample.held_out.rows.is_empty() {
             return Ok(None);
         }
-        let several_users = sample.users.len() > 1;
+        let several_users =
+            sample.users.len() > 1 && sample.sessions.0 as f64 >= PAGES_PER_USER * sample.users.len() as f64;
         progress.begin("comparing click models", COMPARED.len() as u64);
         let mut found = Vec::with_capacity(COMPARED.len());
         for model in COMPARED {

@@ -16,8 +16,12 @@ impl Diagnosis {
         };
         Some(Section {
             id: "click-model".into(),
-            title: "Which click model?".into(),
-            question: "How people come to look: by position alone, or depending on what they clicked above.".into(),
+            title: "Is another click model better?".into(),
+            question: format!(
+                "Does a model in which clicks above matter predict clicks better than the position-based one, by {} of its \
+                 perplexity or more?",
+                percent(MATTERS)
+            ),
             answers,
             blocks,
         })
@@ -29,15 +33,7 @@ const NOT_COMPARED: &str = "Click models were not compared: that takes whole res
 
 impl ClickModels {
     fn answers(&self, level: f64) -> (Vec<Answer>, Vec<Block>) {
-        let question = format!(
-            "A model in which clicks above matter predicts clicks better than the position-based one, by {} of its perplexity or \
-             more.",
-            percent(MATTERS)
-        );
-        let answers = vec![
-            Answer { verdict: Some(self.verdict(level)), text: question },
-            Answer { verdict: None, text: self.sentence(level) },
-        ];
+        let answers = vec![Answer::new(self.verdict(level).badge_of_fact(), self.sentence(level))];
         (answers, vec![Block::Table(self.table())])
     }
 
@@ -67,21 +63,24 @@ impl ClickModels {
             }
             Verdict::DoesNotHold => {
                 let most = self.models.iter().map(|model| model.cut_interval.1).fold(0.0, f64::max);
-                format!(
-                    "The position-based model suits the log: no other cuts the perplexity above 1 by more than {}.",
-                    percent(most)
-                )
+                match most > 0.0 {
+                    true => format!(
+                        "The position-based model suits the log: no other cuts the perplexity above 1 by more than {}.",
+                        percent(most)
+                    ),
+                    false => {
+                        "The position-based model suits the log: no other predicts held-out clicks better.".to_string()
+                    }
+                }
             }
-            Verdict::Open if self.queries < 2 => {
-                "That is open: intervals are over queries, and there is one.".to_string()
-            }
+            Verdict::Open if self.queries < 2 => "Intervals are over queries, and there is one.".to_string(),
             Verdict::Open => {
                 // The model that may be the most better.
                 let highest =
                     |best: &'_ ComparedModel, other: &'_ ComparedModel| other.cut_interval.1 > best.cut_interval.1;
                 let most = self.models.iter().fold(best, |best, other| if highest(best, other) { other } else { best });
                 format!(
-                    "That is open: `{}` may cut the perplexity above 1 by up to {}, or not at all; more sessions would tell.",
+                    "`{}` may cut the perplexity above 1 by up to {}, or not at all; more sessions would tell.",
                     most.model,
                     percent(most.cut_interval.1)
                 )

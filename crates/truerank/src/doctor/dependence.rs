@@ -50,7 +50,7 @@ pub(super) fn dependence(
     progress: &dyn Progress,
 ) -> Result<Option<Dependence>> {
     let table = Table::sample(counts, seed)?;
-    if table.ends.len() < 2 || table.per_user.iter().filter(|&&n| n > 0.0).count() < 2 {
+    if table.ends.len() < 2 || table.per_user.len() < 2 {
         return Ok(None);
     }
     let observed = table.chi_squared(&table.users, &mut table.scratch());
@@ -91,15 +91,27 @@ impl Table {
             fetched += 1;
         }
         let of_queries = sessions_of(counts, &queries[..fetched])?;
-        let mut table = Table { users: Vec::new(), ends: Vec::new(), per_user: vec![0.0; counts.users().len()] };
+        let mut table = Table { users: Vec::new(), ends: Vec::new(), per_user: Vec::new() };
         for query in &of_queries {
             if table.users.len() >= SESSIONS {
                 break;
             }
             table.push(query, &mut random);
         }
-        table.users.iter().for_each(|&user| table.per_user[user as usize] += 1.0);
+        table.number_users();
         Ok(table)
+    }
+
+    /// Numbers users anew, as a table has room for each: those of a sample are few, whatever the log has.
+    fn number_users(&mut self) {
+        let mut known = self.users.clone();
+        known.sort_unstable();
+        known.dedup();
+        self.per_user = vec![0.0; known.len()];
+        for user in &mut self.users {
+            *user = known.partition_point(|other| other < user) as u32;
+            self.per_user[*user as usize] += 1.0;
+        }
     }
 
     fn push(&mut self, query: &[SessionCount], random: &mut Random) {
@@ -140,8 +152,7 @@ impl Table {
     }
 
     fn cramers_v(&self, test: &PermutationTest) -> f64 {
-        let users = self.per_user.iter().filter(|&&n| n > 0.0).count();
-        let most = users.min(self.ends.len()).saturating_sub(1).max(1) as f64 * self.users.len() as f64;
+        let most = self.per_user.len().min(self.ends.len()).saturating_sub(1).max(1) as f64 * self.users.len() as f64;
         ((test.statistic - test.by_chance).max(0.0) / (most - test.by_chance).max(f64::MIN_POSITIVE)).sqrt().min(1.0)
     }
 }

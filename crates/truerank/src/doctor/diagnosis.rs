@@ -118,7 +118,7 @@ impl Diagnosis {
     /// All of it for programs, with what should be known of the log's rows.
     pub fn to_json(&self, remarks: &[String]) -> Value {
         json!({
-            "type": "truerank/diagnosis", "version": 2,
+            "type": "truerank/diagnosis", "version": 3,
             // Null where that is open.
             "fit": self.fitness().decided(),
             "personalized_bias": self.personalized_bias().name().to_lowercase(),

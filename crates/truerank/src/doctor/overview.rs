@@ -47,7 +47,7 @@ pub struct Spread {
     pub lower_quartile: u64,
     /// Half is at most this.
     pub median: u64,
-    /// Three quarters are at most this.
+    /// The 75th percentile.
     pub upper_quartile: u64,
     /// The largest.
     pub largest: u64,

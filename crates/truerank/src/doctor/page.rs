@@ -1,11 +1,11 @@
 //! The diagnosis as a page.
 
 use super::diagnosis::MATTERS;
-use super::{Diagnosis, Difference, Differences, ExpectedQuality, Recommendation, Severity, Spread};
-use crate::figures::weights_table;
+use super::{Diagnosis, Difference, Differences, ExpectedQuality, Recommendation, Severity, Spread, UserGroup};
+use crate::figures::{number_equal_names, weights_table};
 use crate::report::{
-    Answer, Axis, Best, Block, Cell, Chart, Column, Figure, Format, Lines, Point, Report, Row, Section, Series, Style,
-    Table, Verdict,
+    Answer, Axis, Badge, Best, Block, Cell, Chart, Column, Dot, Dots, Figure, Format, KeyResult, Lines, Point, Report,
+    Row, Section, Series, Style, Table, Tone, Verdict,
 };
 
 impl Diagnosis {
@@ -14,7 +14,25 @@ impl Diagnosis {
         let mut sections = vec![self.findings_section(), self.contents(), self.personal()];
         sections.extend(self.click_model_section());
         sections.push(self.choice());
-        Report { title: title.into(), lead: self.lead(), facts: self.facts(), sections }
+        let (lead, key, facts) = (self.lead(), self.key(), self.facts());
+        Report { title: title.into(), lead, key, facts, sections, provenance: None }
+    }
+
+    /// How wrong the usual correction is, where that is known.
+    fn key(&self) -> Option<KeyResult> {
+        let bias = self.bias.as_ref().filter(|_| self.personalized_bias() != Verdict::Open)?;
+        let at_most = bias.at_most.map_or(String::new(), |most| {
+            format!(" With 95\u{202f}% confidence it is {} at most.", Format::Percent.print(most.max(bias.typical)))
+        });
+        Some(KeyResult {
+            name: "typical error of a correction that treats users alike (ips-pbm)".into(),
+            value: bias.typical,
+            interval: None,
+            format: Format::Percent,
+            is_change: false,
+            badge: None,
+            about: format!("In shares of a document's relevance; {} or more matters.{at_most}", matters()),
+        })
     }
 
     fn lead(&self) -> String {
@@ -23,7 +41,12 @@ impl Diagnosis {
             Verdict::DoesNotHold => "The log is not fit to learn from as it is.",
             Verdict::Open => "Whether the log is fit to learn from is open.",
         };
-        format!("{fit} {} Recommended estimator: {}.", self.bias_sentence(), self.recommended())
+        let bias = match self.personalized_bias() {
+            Verdict::Holds => "It has personalized bias.",
+            Verdict::DoesNotHold => "It has no personalized bias that matters.",
+            Verdict::Open => "Whether it has personalized bias is open.",
+        };
+        format!("{fit} {bias} Recommended estimator: {}.", self.recommended())
     }
 
     /// The recommended estimator by the name that the table has for it.
@@ -120,21 +143,27 @@ impl Diagnosis {
     }
 
     fn findings_section(&self) -> Section {
-        let mut answers = vec![Answer { verdict: Some(self.fitness()), text: "The log is fit to learn from.".into() }];
-        answers.extend(self.findings.iter().map(|finding| Answer {
-            verdict: None,
-            text: match finding.severity {
-                Severity::Problem => format!("Problem: {} {}", finding.text, finding.help),
-                Severity::Open | Severity::Note => format!("{} {}", finding.text, finding.help),
-            },
+        let text = match self.fitness() {
+            Verdict::Holds => "No problem was found that forbids learning from this log.",
+            Verdict::DoesNotHold => "Not as it is; what to do follows.",
+            Verdict::Open => "The log does not tell; what would tell follows.",
+        };
+        let mut answers = vec![Answer::new(self.fitness().badge(), text)];
+        answers.extend(self.findings.iter().map(|finding| {
+            let badge = match finding.severity {
+                Severity::Problem => Badge::new("Problem", Tone::Bad),
+                Severity::Open => Badge::new("Open", Tone::Open),
+                Severity::Note => Badge::new("Note", Tone::Neutral),
+            };
+            Answer::new(badge, format!("{} {}", finding.text, finding.help))
         }));
-        Section { id: "fitness".into(), title: "Is it fit to learn from?".into(), answers, ..Section::default() }
+        Section { id: "fitness".into(), title: "Is the log fit to learn from?".into(), answers, ..Section::default() }
     }
 
     fn contents(&self) -> Section {
         Section {
             id: "contents".into(),
-            title: "What is in it".into(),
+            title: "What is in the log?".into(),
             answers: vec![Answer { verdict: None, text: self.movement() }],
             blocks: vec![
                 Block::Figure(self.click_rates()),
@@ -148,11 +177,15 @@ impl Diagnosis {
     fn movement(&self) -> String {
         let share = Format::Percent.print(self.variation.documents);
         let pieces = match (self.comparable.positions, self.comparable.pieces) {
-            (false, _) => "no two positions can be compared".to_string(),
-            (true, 1) => "all positions with clicks can be compared".to_string(),
-            (true, pieces) => format!("positions fall into {pieces} sets that nothing compares"),
+            (false, _) => "No two positions can be compared".to_string(),
+            // Documents that never moved compare nothing: features do.
+            (true, 1) if self.variation.documents == 0.0 => {
+                "All positions with clicks can be compared by the features of their documents".to_string()
+            }
+            (true, 1) => "All positions with clicks can be compared".to_string(),
+            (true, pieces) => format!("Positions fall into {pieces} sets that cannot be compared with each other"),
         };
-        format!("{share} of the documents of a query were seen at several positions; {pieces}.")
+        format!("{share} of the documents of a query were shown at several positions. {pieces}.")
     }
 
     fn click_rates(&self) -> Figure {
@@ -202,7 +235,7 @@ impl Diagnosis {
         }
         Table {
             name: "positions".into(),
-            caption: "Positions.".into(),
+            caption: "Impressions, clicks and click rate by position.".into(),
             label: "position".into(),
             columns,
             rows: self.positions.iter().take(SHOWN).map(row).collect(),
@@ -217,12 +250,12 @@ impl Diagnosis {
             cells.extend([Cell::value(spread.mean), Cell::value(spread.single)]);
             Row::new(label, cells)
         };
-        let names = ["least", "quarter", "median", "three quarters", "most"];
+        let names = ["minimum", "25th percentile", "median", "75th percentile", "maximum"];
         let mut columns: Vec<Column> = names.map(|name| Column::new(name, Format::Count)).to_vec();
-        columns.extend([Column::new("mean", Format::Number), Column::new("only one", Format::Percent)]);
+        columns.extend([Column::new("mean", Format::Number), Column::new("with one session", Format::Percent)]);
         Table {
             name: "sessions".into(),
-            caption: "Sessions of users and of queries.".into(),
+            caption: "How many sessions users and queries have.".into(),
             label: "sessions per".into(),
             columns,
             rows: vec![row("user", &self.sessions_per_user), row("query", &self.sessions_per_query)],
@@ -235,19 +268,16 @@ impl Diagnosis {
         if self.groups.len() > 1 {
             blocks.push(Block::Figure(self.group_figure()));
         }
-        let text = format!(
-            "Users differ in what they search for and in how they look, so much that a correction that treats them alike is off by {} \
-             or more.",
+        let question = format!(
+            "Do users differ in what they search for and in how they look, so much that a correction that treats them alike is off by \
+             {} or more?",
             matters()
         );
-        let answers = vec![
-            Answer { verdict: Some(self.personalized_bias()), text },
-            Answer { verdict: None, text: self.bias_sentence() },
-        ];
+        let answers = vec![Answer::new(self.personalized_bias().badge_of_problem(), self.bias_sentence())];
         Section {
             id: "personalized-bias".into(),
             title: "Is there personalized bias?".into(),
-            question: "Where users differ in both, correcting clicks by the average user is biased.".into(),
+            question,
             answers,
             blocks,
         }
@@ -256,8 +286,8 @@ impl Diagnosis {
     fn tests(&self) -> Table {
         let untested = || vec![Cell::text("not testable"), Cell::empty(), Cell::empty(), Cell::empty()];
         let dependence = self.dependence.as_ref().map(|found| {
-            let what = Cell::text("Cramér's V, without chance");
-            vec![Cell::text(Format::Number.print(found.strength)), Cell::empty(), what, Cell::value(found.test.p)]
+            let what = Cell::text("Cramér's V, corrected for chance");
+            vec![Cell::text(Format::Measure.print(found.strength)), Cell::empty(), what, Cell::value(found.test.p)]
         });
         let difference = |found: Option<&Difference>, print: fn(f64) -> String, what: &str| {
             found.map(|found| {
@@ -288,11 +318,11 @@ impl Diagnosis {
         ];
         Table {
             name: "tests".into(),
-            caption: "Permutation tests.".into(),
+            caption: "Permutation tests of whether users differ.".into(),
             label: "question".into(),
             columns: vec![
                 Column::new("size", Format::Text),
-                Column::new("at most (95 %)", Format::Text),
+                Column::new("upper bound (95 %)", Format::Text),
                 Column::new("measured by", Format::Text),
                 Column::new("p", Format::PValue),
             ],
@@ -310,6 +340,7 @@ impl Diagnosis {
             let [pages, clicks] = [found.pages, found.clicks].map(|number| Format::Count.print(number as f64));
             format!("{pages} pages with {clicks} clicks can be compared between users.")
         }));
+        notes.extend(self.parts_looked_at());
         notes.extend(self.permutations_needed().map(|needed| {
             format!(
                 "With {} permutations no p falls below {}, so nothing can be found; at least {needed} are needed.",
@@ -319,20 +350,48 @@ impl Diagnosis {
         notes
     }
 
+    /// What tests and sizes rest on, where that is a random part of a long log.
+    fn parts_looked_at(&self) -> Vec<String> {
+        let count = |number: u64| Format::Count.print(number as f64);
+        let all = self.sizes.sessions;
+        let tested = self.dependence.as_ref().map(|found| found.sessions).filter(|&sessions| sessions < all);
+        let compared = self.bias.as_ref().filter(|bias| bias.sessions < all);
+        let tested = tested.map(|sessions| {
+            format!("What users search for is tested on a random {} of {} sessions.", count(sessions), count(all))
+        });
+        let compared = compared.map(|bias| {
+            let (sessions, of) = (count(bias.sessions), count(self.sizes.users));
+            format!(
+                "Bias and groups are those of {} of {of} users and {sessions} of their sessions, drawn at random.",
+                count(bias.users)
+            )
+        });
+        tested.into_iter().chain(compared).collect()
+    }
+
     fn group_figure(&self) -> Figure {
-        let series = self.groups.iter().enumerate().map(|(index, group)| Series {
-            name: match group.users {
-                1 => format!("group {}: 1 user", index + 1),
-                users => format!("group {}: {} users", index + 1, Format::Count.print(users as f64)),
-            },
+        let named = |group: &UserGroup| match group.users {
+            1 => format!("{}, 1 user", depth_name(&group.relative)),
+            users => format!("{}, {} users", depth_name(&group.relative), Format::Count.print(users as f64)),
+        };
+        let mut names: Vec<String> = self.groups.iter().map(named).collect();
+        number_equal_names(names.iter_mut());
+        let series = self.groups.iter().zip(names).map(|(group, name)| Series {
+            name,
             points: group.relative.iter().enumerate().map(|(k, &r)| Point::new(k as f64 + 1.0, r)).collect(),
             style: Style::Plain,
         });
         Figure {
             name: "user-groups".into(),
-            caption: "How often users look at a position, relative to all users: groups with about equally many \
-                      sessions, those who look least deep first."
-                .into(),
+            caption: format!(
+                "How often users look at a position, relative to all users: groups with about equally many sessions, those who look least \
+                 deep first.{}",
+                if self.users_look_differently() {
+                    ""
+                } else {
+                    " Whether the groups differ by more than chance is not shown."
+                }
+            ),
             chart: Chart::Lines(Lines {
                 x: Axis::new("position", Format::Count),
                 y: Axis::new("examination, average user = 1", Format::Number),
@@ -344,6 +403,7 @@ impl Diagnosis {
     fn choice(&self) -> Section {
         let mut blocks = Vec::new();
         if !self.estimators.is_empty() {
+            blocks.push(Block::Figure(self.quality_figure()));
             blocks.push(Block::Table(self.qualities()));
         }
         blocks.extend(self.effective_sizes().map(Block::Table));
@@ -354,6 +414,27 @@ impl Diagnosis {
             answers: vec![Answer { verdict: None, text }],
             blocks,
             ..Section::default()
+        }
+    }
+
+    fn quality_figure(&self) -> Figure {
+        let best = self.estimators.iter().map(|quality| quality.ndcg).fold(0.0, f64::max);
+        let dot = |quality: &ExpectedQuality| Dot {
+            name: quality.label(),
+            value: quality.ndcg,
+            band: (quality.standard_error > 0.0)
+                .then_some((quality.ndcg - 2.0 * quality.standard_error, quality.ndcg + 2.0 * quality.standard_error)),
+            style: if quality.ndcg >= best { Style::Strong } else { Style::Plain },
+        };
+        Figure {
+            name: "expected-quality".into(),
+            caption: "Expected nDCG@10 of each estimator's order of the shown documents; whiskers are two standard errors of the \
+                      difference from the best."
+                .into(),
+            chart: Chart::Dots(Dots {
+                axis: Axis::new("expected nDCG@10", Format::Measure),
+                rows: self.estimators.iter().map(dot).collect(),
+            }),
         }
     }
 
@@ -369,7 +450,7 @@ impl Diagnosis {
             columns: vec![
                 Column::new("nDCG@10", Format::Measure).best(Best::Largest),
                 Column::new("behind the best estimator", Format::Measure),
-                Column::new("standard error of that", Format::Measure),
+                Column::new("standard error of the difference", Format::Measure),
             ],
             rows: self.estimators.iter().map(row).collect(),
             notes: vec![
@@ -389,6 +470,17 @@ impl Diagnosis {
 /// `5 %`.
 fn matters() -> String {
     format!("{}\u{202f}%", 100.0 * MATTERS)
+}
+
+/// Users by how they look compared with all users, at the last position and at the first.
+fn depth_name(relative: &[f64]) -> &'static str {
+    match (relative.first(), relative.last()) {
+        (Some(&first), Some(&last)) if last < 0.33 * first => "very shallow readers",
+        (Some(&first), Some(&last)) if last < 0.67 * first => "shallow readers",
+        (Some(&first), Some(&last)) if last > 3.0 * first => "very deep readers",
+        (Some(&first), Some(&last)) if last > 1.5 * first => "deep readers",
+        _ => "average readers",
+    }
 }
 
 /// To two digits: more would promise what nobody knows.

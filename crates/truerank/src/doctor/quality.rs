@@ -11,7 +11,7 @@ use crate::Result;
 use crate::counts::{Cell, Counts, CountsView, by_document};
 use crate::math::discount;
 use crate::progress::Progress;
-use crate::propensity::{Examination, Propensities};
+use crate::propensity::{Details, Examination, Propensities};
 use crate::random::{Random, hash, stream};
 use crate::relevance::{Estimation, Estimator, Exposures, Relevance};
 
@@ -78,7 +78,8 @@ pub(super) fn expected_quality(
     seed: u64,
     progress: &dyn Progress,
 ) -> Result<Vec<ExpectedQuality>> {
-    let sample = sample(counts, seed)?;
+    let (sample, users) = sample(counts, seed)?;
+    let propensities = &of_users(propensities, counts, &users);
     let mut estimations: Vec<(Estimation, bool)> =
         Estimator::all().into_iter().map(|estimator| (Estimation::new(estimator), false)).collect();
     estimations.push((default.clone(), true));
@@ -95,8 +96,8 @@ pub(super) fn expected_quality(
     Ok(summarize(orders.chain([(None, false)]).collect(), &draws))
 }
 
-/// Whole queries in random order, until there are enough cells.
-fn sample(counts: &dyn CountsView, seed: u64) -> Result<Counts> {
+/// Whole queries in random order, until there are enough cells. Users are numbered anew; the old number of each comes with them.
+fn sample(counts: &dyn CountsView, seed: u64) -> Result<(Counts, Vec<u32>)> {
     let mut cells_of = vec![0; counts.queries().len()];
     counts.for_each_cells(|cells| cells.iter().for_each(|cell| cells_of[cell.query as usize] += 1))?;
     let mut order: Vec<usize> = (0..cells_of.len()).filter(|&query| cells_of[query] > 0).collect();
@@ -106,17 +107,40 @@ fn sample(counts: &dyn CountsView, seed: u64) -> Result<Counts> {
         is_sampled[query] = total == 0 || (total < CELLS && cells_of[query] <= CELLS);
         total += if is_sampled[query] { cells_of[query] } else { 0 };
     }
-    let mut sample = Counts {
-        queries: counts.queries().clone(),
-        docs: counts.docs().clone(),
-        users: counts.users().clone(),
-        ..Counts::default()
-    };
+    let mut sample = Counts { queries: counts.queries().clone(), docs: counts.docs().clone(), ..Counts::default() };
     counts.for_each_block(|cells, sessions| {
         sample.cells.extend(cells.iter().filter(|cell| is_sampled[cell.query as usize]));
         sample.sessions.extend(sessions.iter().filter(|count| is_sampled[count.query as usize]));
     })?;
-    Ok(sample)
+    let users = number_users(&mut sample);
+    sample.users = counts.users().select(users.iter().map(|&user| user as usize));
+    Ok((sample, users))
+}
+
+/// Numbers the users of a sample anew, in order; returns the old numbers. What is done with every user is then done with few.
+fn number_users(sample: &mut Counts) -> Vec<u32> {
+    let mut users: Vec<u32> = sample.cells.iter().map(|cell| cell.user).collect();
+    users.extend(sample.sessions.iter().map(|count| count.user));
+    users.sort_unstable();
+    users.dedup();
+    let number = |user: u32| users.partition_point(|&other| other < user) as u32;
+    sample.cells.iter_mut().for_each(|cell| cell.user = number(cell.user));
+    sample.sessions.iter_mut().for_each(|count| count.user = number(count.user));
+    users
+}
+
+/// The probabilities of these users of `counts`, and of people nobody knows.
+fn of_users(all: &Propensities, counts: &dyn CountsView, users: &[u32]) -> Propensities {
+    let names = counts.users().select(users.iter().map(|&user| user as usize));
+    let known: Vec<usize> = names.numbers_in(&all.users).into_iter().flatten().map(|user| user as usize).collect();
+    Propensities {
+        method: all.method.clone(),
+        scale: all.scale.clone(),
+        population: all.population.clone(),
+        users: all.users.select(known.iter().copied()),
+        by_user: known.iter().flat_map(|&user| all.of_user(user)).copied().collect(),
+        details: Details::default(),
+    }
 }
 
 /// A log that could have been this one.

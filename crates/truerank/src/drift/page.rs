@@ -2,8 +2,8 @@
 
 use super::{Aspect, Change, Comparison};
 use crate::report::{
-    Answer, Axis, Block, Cell, Chart, Column, Figure, Format, Lines, Point, Report, Row, Section, Series, Style, Table,
-    Verdict,
+    Answer, Axis, Badge, Block, Cell, Chart, Column, Dot, Dots, Figure, Format, KeyResult, Lines, Point, Report, Row,
+    Section, Series, Style, Table, Tone, Verdict,
 };
 
 impl Comparison {
@@ -12,7 +12,24 @@ impl Comparison {
         let mut sections = vec![self.verdict()];
         sections.extend(self.positions());
         sections.extend((!self.overlaps.is_empty()).then(|| self.contents()));
-        Report { title: title.into(), lead: self.lead(), facts: self.facts(), sections }
+        let (lead, key, facts) = (self.lead(), self.key(), self.facts());
+        Report { title: title.into(), lead, key, facts, sections, provenance: None }
+    }
+
+    /// The largest change that is drift, relative to the old value.
+    fn key(&self) -> Option<KeyResult> {
+        let drifted = self.changes.iter().filter(|change| change.drifted && change.old.is_some_and(|old| old > 0.0));
+        let change = drifted.max_by(|a, b| a.relative().abs().total_cmp(&b.relative().abs()))?;
+        let half = change.standard_error.zip(change.old).map(|(error, old)| 2.0 * error / old);
+        Some(KeyResult {
+            name: change.aspect.title(),
+            value: change.relative(),
+            interval: half.map(|half| (change.relative() - half, change.relative() + half)),
+            format: Format::Percent,
+            is_change: true,
+            badge: None,
+            about: format!("The largest change. {}", sentence(change)),
+        })
     }
 
     fn lead(&self) -> String {
@@ -41,18 +58,28 @@ impl Comparison {
     }
 
     fn verdict(&self) -> Section {
-        let mut answers = vec![Answer { verdict: Some(self.stability()), text: "Nothing drifted.".into() }];
+        let drift = match self.stability() {
+            Verdict::Holds => Verdict::DoesNotHold,
+            Verdict::DoesNotHold => Verdict::Holds,
+            Verdict::Open => Verdict::Open,
+        };
+        let text = match self.stability() {
+            Verdict::Holds => "No change is both significant and large enough to matter.".into(),
+            Verdict::DoesNotHold | Verdict::Open => self.lead(),
+        };
+        let mut answers = vec![Answer::new(drift.badge_of_problem(), text)];
         let drifted = self.changes.iter().filter(|change| change.drifted);
-        answers.extend(drifted.map(|change| Answer { verdict: None, text: sentence(change) }));
+        answers.extend(drifted.map(|change| Answer::new(Badge::new("Drift", Tone::Bad), sentence(change))));
         let overall = self.changes.iter().filter(|change| !change.aspect.is_of_position());
         let mut blocks = vec![Block::Text(self.rule())];
         let rows: Vec<&Change> = overall.collect();
         if !rows.is_empty() {
+            blocks.extend(relative_figure(&rows).map(Block::Figure));
             blocks.push(Block::Table(changes_table("changes", "What may have changed between the two logs.", &rows)));
         }
         Section {
             id: "drift".into(),
-            title: "What drifted".into(),
+            title: "Did anything drift?".into(),
             question: "Did anything change by more than chance, and by enough to matter?".into(),
             answers,
             blocks,
@@ -62,7 +89,7 @@ impl Comparison {
     fn rule(&self) -> String {
         format!(
             "Drift is a change whose p-value, corrected for the number of tests, is below {}, and that is at least {} of the old value. \
-             Intervals are two standard errors; p-values come from {} random exchanges of users' (or queries') two days.",
+             Intervals are two standard errors; p-values come from {} random exchanges of the two logs' parts, by users or by queries (“tested over”).",
             self.options.level,
             Format::Percent.print(self.options.least),
             self.options.permutations
@@ -74,7 +101,7 @@ impl Comparison {
         if rows.is_empty() {
             return None;
         }
-        let table = changes_table("positions", "The same by position.", &rows);
+        let table = changes_table("positions", "Changes by position.", &rows);
         Some(Section {
             id: "positions".into(),
             title: "By position".into(),
@@ -100,7 +127,7 @@ impl Comparison {
         let name = if self.totals.is_some() { "click rate" } else { "examination" };
         Figure {
             name: "by-position".into(),
-            caption: format!("The {name} at each position in the old and in the new one."),
+            caption: format!("The {name} at each position, old and new."),
             chart: Chart::Lines(Lines {
                 x: Axis::new("position", Format::Count),
                 y: Axis::new(name, Format::Percent),
@@ -126,18 +153,18 @@ impl Comparison {
         let count = |name: &str| Column::new(name, Format::Count);
         let table = Table {
             name: "overlap".into(),
-            caption: "What only one of the two has. Shares are of sessions, of documents those of impressions.".into(),
-            label: "".into(),
+            caption: "What only one of the two logs has. Shares are of sessions; those of documents are of impressions.".into(),
+            label: "what".into(),
             columns: vec![
                 count("in both"),
                 count("gone"),
-                Column::new("their share of the old", Format::Percent),
+                Column::new("share of the old log", Format::Percent),
                 count("new"),
-                Column::new("their share of the new", Format::Percent),
+                Column::new("share of the new log", Format::Percent),
             ],
             rows: self.overlaps.iter().map(row).collect(),
             notes: vec![
-                "These shares depend on how long the logs are, so they are not tested; who asks and what is asked is, above.".into(),
+                "These shares depend on how long the logs are, so they are not tested. Who asks and which queries are asked is tested above.".into(),
             ],
         };
         Section {
@@ -150,8 +177,32 @@ impl Comparison {
     }
 }
 
+/// Changes relative to the old value, of what has one.
+fn relative_figure(changes: &[&Change]) -> Option<Figure> {
+    let dot = |change: &&Change| {
+        let old = change.old.filter(|old| *old > 0.0)?;
+        let (value, half) = (change.relative(), change.standard_error.map(|error| 2.0 * error / old));
+        Some(Dot {
+            name: change.aspect.title(),
+            value,
+            band: half.map(|half| (value - half, value + half)),
+            style: if change.drifted { Style::Strong } else { Style::Plain },
+        })
+    };
+    let rows: Vec<Dot> = changes.iter().filter_map(dot).collect();
+    (!rows.is_empty()).then(|| Figure {
+        name: "relative-changes".into(),
+        caption: "Changes relative to the old value, with two standard errors; drift stands out.".into(),
+        chart: Chart::Dots(Dots { axis: Axis::new("change", Format::Percent), rows }),
+    })
+}
+
 fn sentence(change: &Change) -> String {
-    let p = change.corrected_p.map_or(String::new(), |p| format!("; p = {} after correction", Format::PValue.print(p)));
+    let p = change.corrected_p.map_or(String::new(), |p| {
+        let text = Format::PValue.print(p);
+        let equals = if text.starts_with('<') { String::new() } else { "= ".to_string() };
+        format!("; p {equals}{text} after correction")
+    });
     match change.old.zip(change.new) {
         Some((old, new)) => format!(
             "{}: {} instead of {} ({}{}{p}).",
@@ -184,7 +235,7 @@ fn changes_table(name: &str, caption: &str, changes: &[&Change]) -> Table {
                 Cell::text(change.by),
                 optional(change.p),
                 optional(change.corrected_p),
-                Cell::text(if change.drifted { "drift" } else { "" }),
+                Cell::text(if change.drifted { "drift" } else { "no drift" }),
             ],
         )
     };
@@ -197,7 +248,7 @@ fn changes_table(name: &str, caption: &str, changes: &[&Change]) -> Table {
             Column::new("new", Format::Measure),
             Column::new("difference", Format::Measure),
             Column::new("relative", Format::Percent),
-            Column::new("independent", Format::Text),
+            Column::new("tested over", Format::Text),
             Column::new("p", Format::PValue),
             Column::new("corrected p", Format::PValue),
             Column::new("verdict", Format::Text),

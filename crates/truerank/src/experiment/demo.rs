@@ -1,4 +1,7 @@
 //! The main question on generated data, once and quickly: for whoever wants to see what this is about.
+//!
+//! Examination is estimated from the clicks, as with any log of one's own; with the simulation's true one, which nobody has, all
+//! corrections do better.
 
 use super::{Question, Results, Settings, Source};
 use crate::Result;
@@ -6,6 +9,7 @@ use crate::data::Preset;
 use crate::options::{Options, options};
 use crate::progress::Progress;
 use crate::ranker::ModelForm;
+use crate::report::{Provenance, Report};
 
 options! {
     /// What a demonstration is made of.
@@ -24,8 +28,8 @@ options! {
         seed: u64 = 1;
     }
     beside {
-        /// Where examination probabilities come from, where they are not the simulation's: `em` or `em-mlp`.
-        estimate: Option<Source> = None,
+        /// Where examination probabilities come from: `em` or `em-mlp` (estimated from the clicks), or `known` (the simulation's own).
+        examination: Source = Source::EM,
     }
 }
 
@@ -51,10 +55,24 @@ impl Demo {
         };
         (settings.data.preset, settings.data.seed) = (self.preset, self.seed);
         settings.training.steps = self.steps;
-        if let Some(source) = self.estimate {
+        if self.examination.is_estimated() {
             settings.questions = vec![Question::Rq4];
-            (settings.rq4.main, settings.rq4.sources) = (source, vec![Source::Cpbm]);
+            (settings.rq4.main, settings.rq4.sources) = (self.examination, vec![Source::Cpbm]);
         }
         settings
+    }
+
+    /// The report on its results, which says how to make it again.
+    pub fn report(&self, results: &Results) -> Report {
+        let made = Provenance::of(results.settings.data.name()).seed(self.seed).options(self);
+        let given = made.settings.iter().map(|(name, value)| format!(" --{} {value}", name.replace('_', "-")));
+        let seed = if self.is_default("seed") { String::new() } else { format!(" --seed {}", self.seed) };
+        let examination = match self.examination {
+            Source::EM => "",
+            Source::Known => " --examination true",
+            _ => " --examination mlp",
+        };
+        let command = format!("truerank demo{}{seed}{examination}", given.collect::<String>());
+        Report { provenance: Some(made.command(command)), ..results.report() }
     }
 }

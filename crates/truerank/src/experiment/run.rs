@@ -4,9 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Clicked, Method, Source, text};
+use super::{Clicked, Method, Question, Settings, Source, text};
 use crate::evaluate::{Evaluation, Measure};
 use crate::ranker::{ModelForm, TrainingRecord, Unmatched};
+use crate::report::Format;
 use crate::{Error, Result};
 
 /// Which log is learned from.
@@ -97,6 +98,33 @@ impl Run {
             self.seed = seed;
         }
         self
+    }
+
+    /// What people call it: the method, and what tells it apart from other runs of the same method.
+    pub(super) fn label(&self, settings: &Settings) -> String {
+        let mut parts = vec![self.method.to_string()];
+        if settings.models.len() > 1 && self.method != Method::Production {
+            parts.push(self.model.to_string());
+        }
+        if self.source != Source::Known {
+            parts.push(format!("examination by {}", self.source));
+        }
+        match self.world {
+            WorldId::Simulated { clusters, sessions, .. } => {
+                if settings.questions.contains(&Question::Rq3) {
+                    parts.push(format!("{clusters} kinds of users"));
+                }
+                if settings.questions.contains(&Question::Rq2) {
+                    parts.push(format!("{} sessions", Format::Count.print(sessions as f64)));
+                }
+            }
+            WorldId::Browsed { clicked, .. } => parts.push(format!("clicks of {clicked}")),
+            WorldId::Logged => parts.push("log of many users".to_string()),
+        }
+        if settings.seeds.len() > 1 || self.world == WorldId::Logged {
+            parts.push(format!("seed {}", self.seed));
+        }
+        parts.join(", ")
     }
 
     /// A name that no other run of the experiment has: a folder and a file.

@@ -1,6 +1,7 @@
 //! Makes the runs that are missing, world after world, and keeps each as soon as it is finished.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -39,7 +40,8 @@ impl Settings {
         let steps = Steps { inner: progress };
         let total = worlds.iter().map(|work| work.cost(self, data)).sum();
         steps.begin_all(&worlds, total);
-        let mut runner = Runner { settings: self, data, store, steps, results };
+        let left = worlds.iter().map(|work| work.runs.len()).sum();
+        let mut runner = Runner { settings: self, data, store, steps, results, begun: AtomicUsize::new(0), left };
         worlds.iter().try_for_each(|work| runner.run_world(work))?;
         Ok(runner.results)
     }
@@ -134,6 +136,9 @@ struct Runner<'a> {
     store: Option<&'a Store>,
     steps: Steps<'a>,
     results: Results,
+    /// How many runs have begun, of those that were left to do.
+    begun: AtomicUsize,
+    left: usize,
 }
 
 impl Runner<'_> {
@@ -213,23 +218,33 @@ impl Runner<'_> {
 
     fn train(&self, world: &World<'_>, run: &Run) -> Result<Outcome> {
         let propensities = self.results.examination(run.world, run.source).map(|found| &found.propensities);
-        let outcome = self.outcome(world, run, propensities)?;
+        let number = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        let what = format!("{number} of {}: {}", self.left, run.label(self.settings));
+        self.steps.note(&format!("training {what}"));
+        let part = Part::new(self.steps.inner, cost(run, self.settings, self.data));
+        let outcome = self.outcome(world, run, propensities, &part)?;
         self.store.map_or(Ok(()), |store| store.keep_run(run, &outcome))?;
-        self.steps.inner.advance(cost(run, self.settings, self.data))?;
-        self.steps.inner.done(&format!("{}: nDCG@5 {:.4}", run.name(), outcome.mean(NDCG5)));
+        part.finish()?;
+        self.steps.inner.done(&format!("trained {what}, nDCG@5 {}", Format::Measure.print(outcome.mean(NDCG5))));
         Ok(outcome)
     }
 }
 
 impl Runner<'_> {
-    fn outcome(&self, world: &World<'_>, run: &Run, propensities: Option<&Propensities>) -> Result<Outcome> {
+    fn outcome(
+        &self,
+        world: &World<'_>,
+        run: &Run,
+        propensities: Option<&Propensities>,
+        progress: &dyn Progress,
+    ) -> Result<Outcome> {
         match &run.model {
             ModelForm::Network(architecture) => {
                 let trainer = self.settings.trainer(architecture, run.seed, world.counts().queries.len());
-                world.run(run.method, propensities, &trainer, &self.steps)
+                world.run(run.method, propensities, &trainer, progress)
             }
             model if model.kind().learns_from_weights => {
-                world.run(run.method, propensities, &Training::new().model(model.clone()), &self.steps)
+                world.run(run.method, propensities, &Training::new().model(model.clone()), progress)
             }
             model => Err(Error::parameter(format!("{model} learns from grades only, so it has no run"))),
         }
@@ -287,6 +302,49 @@ fn source_cost(source: Source) -> u64 {
         Source::Em { mlp: false, .. } => 30,
         Source::Em { mlp: true, .. } => 200,
         _ => 60,
+    }
+}
+
+/// The progress of one run within the whole: its training steps become parts of its cost.
+struct Part<'a> {
+    inner: &'a dyn Progress,
+    cost: u64,
+    /// Steps of the training at hand, and how many of them are done; none while something else is done.
+    total: AtomicU64,
+    done: AtomicU64,
+    told: AtomicU64,
+}
+
+impl<'a> Part<'a> {
+    fn new(inner: &'a dyn Progress, cost: u64) -> Self {
+        let [total, done, told] = [0; 3].map(AtomicU64::new);
+        Part { inner, cost, total, done, told }
+    }
+
+    /// Tells what is not told yet of `cost`, up to so much of it.
+    fn tell(&self, cost: u64) -> Result<()> {
+        let before = self.told.fetch_max(cost, Ordering::Relaxed);
+        self.inner.advance(cost.saturating_sub(before))
+    }
+
+    /// Tells the rest: few rankers need all of their steps.
+    fn finish(&self) -> Result<()> {
+        self.tell(self.cost)
+    }
+}
+
+impl Progress for Part<'_> {
+    fn begin(&self, what: &str, total: u64) {
+        self.done.store(0, Ordering::Relaxed);
+        self.total.store(if what.starts_with("training") { total } else { 0 }, Ordering::Relaxed);
+    }
+
+    fn advance(&self, steps: u64) -> Result<()> {
+        let done = self.done.fetch_add(steps, Ordering::Relaxed) + steps;
+        match self.total.load(Ordering::Relaxed) {
+            0 => self.inner.advance(0),
+            total => self.tell(self.cost * done.min(total) / total),
+        }
     }
 }
 

@@ -80,6 +80,11 @@ impl TableWriter {
         self.writer.write(&batch).map_err(|e| failed(&self.path, e))
     }
 
+    /// Ends a row group, so that no more than it is held.
+    pub fn end_group(&mut self) -> Result<()> {
+        self.writer.flush().map_err(|e| failed(&self.path, e))
+    }
+
     /// Completes the file.
     pub fn finish(mut self) -> Result<()> {
         let path = &self.path;
@@ -322,6 +327,11 @@ impl<'a> Columns<'a> {
     /// Where row `index` of this batch stands in the file.
     pub fn place(&self, index: usize) -> Place {
         Place::row(self.path, self.first_row + index as u64)
+    }
+
+    /// Whether there is a column `name`.
+    pub fn has(&self, name: &str) -> bool {
+        self.batch.column_by_name(name).is_some()
     }
 
     /// Column `name`, which must exist and have no missing values.

@@ -4,14 +4,15 @@ use std::cell::RefCell;
 use std::time::Instant;
 
 use super::ranker::usual;
+use super::warm::TrainedForm;
 use super::{ChosenRanker, Fit, FitData, MeanDifference, TriedForm};
 use crate::Result;
 use crate::data::{Dataset, Join};
 use crate::evaluate::{ClickMeasure, Counterfactual, Evaluator, Measure};
-use crate::insight::Explain;
+use crate::insight::{Explain, Explanation};
 use crate::progress::{Progress, Quiet};
 use crate::random::fraction;
-use crate::ranker::{FeatureScaling, ModelForm, Ranker, TrainingLists, Validation};
+use crate::ranker::{FeatureScaling, ModelForm, Ranker, TrainingLists, Unmatched, Validation};
 use crate::relevance::{Estimator, KnownLog, Relevance, Weight};
 
 /// Below so many training queries, each takes part in choosing: one part of them is too few to tell forms apart, which often differ by
@@ -92,6 +93,24 @@ struct Trial {
     per_query: Vec<f64>,
 }
 
+/// A ranker, and the forms that were tried for it.
+struct Chosen {
+    ranker: Ranker,
+    validated_by: String,
+    tried: Vec<TriedForm>,
+    /// Which of them it is.
+    chosen: usize,
+    course: Course,
+}
+
+impl Chosen {
+    fn explained(self, unmatched: Unmatched, explanation: Explanation) -> ChosenRanker {
+        let Chosen { ranker, validated_by, tried, chosen, course } = self;
+        let form = tried[chosen].form.clone();
+        ChosenRanker { form, ranker, unmatched, validated_by, tried, course, explanation }
+    }
+}
+
 impl Fit {
     pub(super) fn train(
         &self,
@@ -102,12 +121,45 @@ impl Fit {
     ) -> Result<ChosenRanker> {
         let documents = &data.documents;
         let (lists, unmatched) = TrainingLists::from_joined(documents, relevance, log.log.join()?)?;
+        let chosen = match self.known_form() {
+            Some(known) => self.as_before(known, documents, &lists, progress)?,
+            None => self.choose_ranker(log, relevance, data, &lists, progress)?,
+        };
+        let explanation = Explain::new().seed(self.seed).explain(&chosen.ranker, documents, progress)?;
+        Ok(chosen.explained(unmatched, explanation))
+    }
+
+    /// The form that an earlier fit chose, trained for as long.
+    fn as_before(
+        &self,
+        known: &TrainedForm,
+        documents: &Dataset,
+        lists: &TrainingLists,
+        progress: &dyn Progress,
+    ) -> Result<Chosen> {
+        let ranker = self.fit_ranker(&known.form, documents, lists, None, known.steps, progress)?;
+        let mut tried = best(known.form.clone(), &Course::new());
+        tried.steps = known.steps.unwrap_or(ranker.record.steps);
+        let validated_by = "the fit that this one started from".to_string();
+        Ok(Chosen { ranker, validated_by, tried: vec![tried], chosen: 0, course: Course::new() })
+    }
+
+    /// Tries every form, and trains the best on all queries.
+    fn choose_ranker(
+        &self,
+        log: &KnownLog<'_>,
+        relevance: &Relevance,
+        data: &FitData,
+        lists: &TrainingLists,
+        progress: &dyn Progress,
+    ) -> Result<Chosen> {
+        let documents = &data.documents;
         let (folds, validated_by) = match &data.validation {
-            Some(graded) => self.by_grades(&lists, graded),
+            Some(graded) => self.by_grades(lists, graded),
             None => self.by_clicks(log, relevance, documents)?,
         };
         let forms = self.forms(data);
-        progress.begin("choosing the form of the ranker", (forms.len() * folds.len()) as u64);
+        progress.begin("choosing the kind of ranker", (forms.len() * folds.len()) as u64);
         let mut trials = Vec::with_capacity(forms.len());
         for form in &forms {
             let begin = Instant::now();
@@ -123,10 +175,9 @@ impl Fit {
         }
         tried[chosen].above_chosen = None;
         let steps = (!trials[chosen].course.is_empty()).then_some(tried[chosen].steps);
-        let ranker = self.fit_ranker(&tried[chosen].form, documents, &lists, None, steps, progress)?;
-        let (form, course) = (tried[chosen].form.clone(), trials.swap_remove(chosen).course);
-        let explanation = Explain::new().seed(self.seed).explain(&ranker, documents, progress)?;
-        Ok(ChosenRanker { form, ranker, unmatched, validated_by, tried, course, explanation })
+        let ranker = self.fit_ranker(&tried[chosen].form, documents, lists, None, steps, progress)?;
+        let course = trials.swap_remove(chosen).course;
+        Ok(Chosen { ranker, validated_by, tried, chosen, course })
     }
 
     /// The forms to try, simple ones first. The paper's layer norm over a single feature leaves nothing, and only some forms take documents that
@@ -170,7 +221,9 @@ impl Fit {
         let validated_by = match (folds.len(), used) {
             (0, _) => "nothing: there are too few clicks".to_string(),
             (_, 1) => format!("{BY_CLICKS} by clicks of all documents of a sixth of the training queries"),
-            _ => format!("{BY_CLICKS} by clicks of all documents of held-out training queries, in {FOLDS} turns"),
+            _ => {
+                format!("{BY_CLICKS} by clicks of all documents of training queries, by {FOLDS}-fold cross-validation")
+            }
         };
         Ok((folds, validated_by))
     }

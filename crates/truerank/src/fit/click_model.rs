@@ -1,6 +1,6 @@
 //! Which click model a fit corrects clicks by: the training part and what the doctor found enter, a fitted model or none leaves.
 //!
-//! A model that predicts clicks better need not have the better relevance. So where another model surely predicts better, its
+//! A model that predicts clicks better need not have the better relevance. So where another model predicts significantly better, its
 //! relevance is compared with that by position, on training pages that neither has seen: on documents that stand elsewhere than
 //! usual, and where nothing above them was clicked. There the models agree that a click has a probability that is relevance times
 //! a number of the position (`θ(k)` of `pbm`, `θ(0,k)` of `ubm`, 1 of `cm`, `dcm` and `sdbn`; of `dbn` and `ccm` it depends a
@@ -108,7 +108,7 @@ impl Fit {
     ) -> Result<ChosenClickModel> {
         let asked = self.click_model;
         match asked {
-            ClickModelChoice::None => Ok(ChosenClickModel::by_position(asked, "It was asked for.")),
+            ClickModelChoice::None => Ok(ChosenClickModel::by_position(asked, "No click model was asked for.")),
             ClickModelChoice::Only(kind) => {
                 let sessions = log.train.session_count() / log.train.users.len().max(1) as u64;
                 let model = Some(click_model(kind, sessions >= KNOWN_USER, &log.train, progress)?);

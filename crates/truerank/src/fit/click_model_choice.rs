@@ -8,7 +8,7 @@ use crate::options::{Kind, OptionValue};
 /// The click model of [`Fit`](super::Fit). Its text is `auto`, `none` or that of a [`ClickModelKind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClickModelChoice {
-    /// The one that surely predicts clicks best, where its relevance predicts clicks on moved documents as well as that by
+    /// The one that predicts clicks significantly better, where its relevance predicts clicks on moved documents as well as that by
     /// position does; else none.
     #[default]
     Auto,

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{FitData, FitLog, FitOutcome};
 use crate::data::write_dataset;
+use crate::files::table::FileType;
 use crate::files::{StagedFolder, seal_json, write_file};
 use crate::report::{foreign_file, is_report_file};
 use crate::{Error, Result};
@@ -16,11 +17,13 @@ pub struct FitFolder {
 const TRAIN: &str = "counts";
 const HELD_OUT: &str = "held-out";
 const DOCUMENTS: &str = "documents.parquet";
-const PROPENSITIES: &str = "propensities.json";
+pub(super) const PROPENSITIES: &str = "propensities.json";
 const CLICK_MODEL: &str = "click-model.json";
 const RELEVANCE: &str = "relevance.parquet";
 const RANKER: &str = "ranker.safetensors";
-const OUTCOME: &str = "fit.json";
+pub(super) const OUTCOME: &str = "fit.json";
+/// What `fit.json` says of itself.
+pub(super) const FIT: FileType = FileType { name: "truerank/fit", version: 1 };
 /// Rows of the log that were left out.
 const BAD_ROWS: &str = "bad-rows.txt";
 

@@ -1,5 +1,6 @@
 //! Judges what was learned on the part of the log that learning never saw.
 
+use super::changes::largest_changes;
 use super::{ChosenRanker, Fit, FitData, FitLog, Graded, GradedPages, GradedResult, Judged, SplitBy};
 use crate::Result;
 use crate::click_model::ClickModel;
@@ -65,7 +66,10 @@ impl Fit {
     ) -> Result<Judged> {
         let judge = Counterfactual::new(held_out, Estimator::UserAware, None)?.seed(self.seed);
         let (ranker, as_shown) = (judge.judge(scores)?, judge.as_shown());
+        let (gains, losses) = largest_changes(&judge, &ranker, &as_shown, &data.documents, scores);
         Ok(Judged {
+            gains,
+            losses,
             log: judge.log,
             differences: ranker.minus(&as_shown),
             ranker,

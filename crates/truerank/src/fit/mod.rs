@@ -4,6 +4,7 @@
 //! smoothed user-aware weights that are shrunk toward a prior, the form of ranker that does best on held-out queries. Everything is judged on queries, or on a time, that training never saw: by clicks,
 //! and by human grades where there are any.
 
+mod changes;
 mod choice;
 mod click_model;
 mod click_model_choice;
@@ -16,6 +17,7 @@ mod page;
 mod ranker;
 #[cfg(test)]
 mod tests;
+mod warm;
 
 pub use crate::counts::SplitBy;
 pub use click_model::{ChosenClickModel, MovedDocuments};
@@ -24,8 +26,10 @@ pub use folder::FitFolder;
 pub use input::{FitData, FitLog};
 pub use model::ModelChoice;
 pub use outcome::{
-    ChosenRanker, FitOutcome, Graded, GradedPages, GradedResult, Judged, MeanDifference, PartSizes, TriedForm,
+    ChosenRanker, FitOutcome, Graded, GradedPages, GradedResult, Judged, MeanDifference, PartSizes, QueryChange,
+    TriedForm,
 };
+pub use warm::WarmStart;
 
 use std::sync::OnceLock;
 
@@ -37,7 +41,9 @@ use crate::progress::Progress;
 use crate::propensity::{EmUsers, Propensities, RegressionEm, RelevanceForm};
 use crate::ranker::FeatureScaling;
 use crate::relevance::{EstimationChoice, KnownLog, RelevancePredictor};
+use crate::report::Provenance;
 use crate::{Error, Result};
+use warm::TrainedForm;
 
 options! {
     /// The way from a log to a ranker.
@@ -69,7 +75,7 @@ options! {
         /// What gives relevance while examination is estimated: linear, mlp, mlp:SIZE,… or table.
         relevance: Option<RelevanceForm> = None, usual("linear with features, else table"), value("FORM"),
             heading("Examination");
-        /// What corrects clicks: none (examination by position), a click model, or auto (the model that surely predicts clicks best, where its
+        /// What corrects clicks: none (examination by position), a click model, or auto (the model that predicts clicks significantly better, where its
         /// relevance predicts clicks on moved documents as well; else none).
         click_model: ClickModelChoice = ClickModelChoice::None, value("MODEL"), heading("Examination");
         /// The kind of ranker: linear-raw, linear, mlp, mlp:SIZE,SIZE,… or trees; auto chooses between linear-raw, linear, mlp:32 and trees
@@ -92,6 +98,8 @@ options! {
         propensities: Option<Propensities> = None,
         /// How examination is estimated. By default by personalized Regression-EM as suits the number of users.
         examination: Option<RegressionEm> = None,
+        /// An earlier fit, whose choices are taken over.
+        warm: Option<WarmStart> = None,
         /// How the log is examined before; its seed is its own.
         doctor: Doctor = Doctor::new(),
         /// The largest grade of the scale, where there are grades.
@@ -121,7 +129,18 @@ impl Fit {
         if let Some(model) = self.model.asked().filter(|model| !model.kind().learns_from_weights) {
             return Err(Error::option("model", format!("is {model}, which does not learn from clicks")));
         }
+        if let (Some(asked), Some(known)) = (self.model.asked(), self.known_form())
+            && *asked != known.form
+        {
+            let finding = format!("is {asked}, but the fit to start from has {}: leave out one", known.form);
+            return Err(Error::option("model", finding));
+        }
         self.weights.check(has_features)
+    }
+
+    /// The kind of ranker that an earlier fit chose.
+    fn known_form(&self) -> Option<&TrainedForm> {
+        self.warm.as_ref().and_then(WarmStart::ranker)
     }
 
     /// Goes all the way; a [`FitFolder`] keeps what comes out.
@@ -163,6 +182,7 @@ impl Fit {
             training,
             judged,
             clicks,
+            provenance: Some(Provenance::default().seed(self.seed).options(self)),
             page: OnceLock::new(),
         })
     }
@@ -186,7 +206,11 @@ impl Fit {
         }
         let usual = if has_features { RelevanceForm::Linear } else { RelevanceForm::Table };
         let form = self.relevance.clone().unwrap_or(usual);
-        RegressionEm::new().users(EmUsers::suited_to(users)).relevance(form).seed(self.seed)
+        let em = RegressionEm::new().users(EmUsers::suited_to(users)).relevance(form).seed(self.seed);
+        match &self.warm {
+            Some(warm) => warm.examination(em, users),
+            None => em,
+        }
     }
 }
 

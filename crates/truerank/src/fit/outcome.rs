@@ -2,8 +2,10 @@
 
 use std::sync::OnceLock;
 
+use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::folder::FIT;
 use super::{ChosenClickModel, FitLog, SplitBy};
 use crate::counts::Counts;
 use crate::doctor::Diagnosis;
@@ -14,7 +16,7 @@ use crate::insight::Explanation;
 use crate::propensity::Propensities;
 use crate::ranker::{ModelForm, Ranker, Unmatched};
 use crate::relevance::{Diagnostics, Relevance};
-use crate::report::Report;
+use crate::report::{Provenance, Report};
 
 /// All that was learned, and how good it is.
 #[derive(Debug, Clone)]
@@ -41,6 +43,8 @@ pub struct FitOutcome {
     pub judged: Option<Judged>,
     /// How well held-out clicks are predicted.
     pub clicks: ClickPrediction,
+    /// What it was made of, and the command that makes it again where there was one.
+    pub provenance: Option<Provenance>,
     pub(super) page: OnceLock<Report>,
 }
 
@@ -109,8 +113,29 @@ pub struct Judged {
     pub differences: Vec<PairedDifference>,
     /// All documents of each query in one order; not to be compared with the pages.
     pub candidates: ClickEvaluation,
+    /// The queries whose pages gain most by clicks, the largest gain first.
+    pub gains: Vec<QueryChange>,
+    /// Those that lose most.
+    pub losses: Vec<QueryChange>,
     /// By human grades.
     pub graded: Graded,
+}
+
+/// A query whose pages a ranker orders otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct QueryChange {
+    /// The query.
+    pub query: String,
+    /// How many of its pages judge.
+    pub pages: u64,
+    /// What its pages earn as they were shown, by the first measure.
+    pub as_shown: f64,
+    /// What they earn as the ranker orders them.
+    pub ranker: f64,
+    /// The first documents of the page that was shown most, as shown.
+    pub shown: Vec<String>,
+    /// The same page as the ranker orders it.
+    pub reordered: Vec<String>,
 }
 
 /// What human grades say.
@@ -146,6 +171,13 @@ pub struct GradedResult {
     pub means: Vec<(Measure, f64)>,
 }
 
+impl ChosenRanker {
+    /// Whether anything chose the form and the number of steps: too few clicks choose nothing.
+    pub fn is_chosen(&self) -> bool {
+        !self.course.is_empty() || self.tried.iter().any(|tried| tried.form == self.form && tried.steps > 0)
+    }
+}
+
 impl PartSizes {
     pub(super) fn of(log: &FitLog) -> Self {
         let sizes = |counts: &Counts| [counts.queries.len() as u64, counts.session_count(), counts.click_count()];
@@ -158,7 +190,8 @@ impl FitOutcome {
     pub fn to_json(&self) -> Value {
         let part = |[queries, sessions, clicks]: [u64; 3]| json!({ "queries": queries, "sessions": sessions, "clicks": clicks });
         json!({
-            "type": "truerank/fit", "version": 1,
+            "type": FIT.name, "version": FIT.version,
+            "provenance": self.provenance.as_ref().map(Provenance::to_json),
             "split": self.split,
             "train": part(self.sizes.train), "held_out": part(self.sizes.held_out),
             "held_out_impressions_too_deep": self.sizes.too_deep,
@@ -204,6 +237,7 @@ fn judged_json(judged: &Judged) -> Value {
         "unknown_queries": judged.log.unknown_queries, "unknown_documents": judged.log.unknown_docs,
         "ranker": values_json(&judged.ranker), "as_shown": values_json(&judged.as_shown),
         "difference": differences_json(&judged.ranker, &judged.differences),
+        "gains": judged.gains, "losses": judged.losses,
         "candidates": values_json(&judged.candidates),
         "top_10_documents": judged.candidates.top, "top_10_never_shown": judged.candidates.never_shown,
     })

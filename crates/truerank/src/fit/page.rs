@@ -1,12 +1,14 @@
 //! The outcome of a fit as a page: results first, then what they rest on.
 
-use super::{ChosenRanker, FitOutcome, GradedPages, GradedResult, Judged, SplitBy, TriedForm};
+use super::{ChosenRanker, FitOutcome, GradedPages, GradedResult, Judged, QueryChange, SplitBy, TriedForm};
 use crate::doctor::sentence;
 use crate::evaluate::{Bounds, ClickEvaluation, ClickLikelihood, ClickMeasure, PairedDifference};
-use crate::figures::{examination_figure, learning_figure, population_curve, weights_table};
+use crate::figures::{
+    examination_figure, learning_figure, number_equal_names, population_curve, readers, weights_table,
+};
 use crate::report::{
-    Answer, Axis, Block, Cell, Chart, Column, Figure, Format, Lines, Point, Report, Row, Section, Series, Style, Table,
-    Verdict,
+    Answer, Axis, Badge, Block, Cell, Chart, Column, Dot, Dots, Figure, Format, KeyResult, Lines, Point, Report, Row,
+    Section, Series, Style, Table, Tone, Verdict,
 };
 
 /// The sections that a summary has.
@@ -21,9 +23,9 @@ const SIGNIFICANCE: f64 = 0.05;
 impl FitOutcome {
     /// What to know at once: the results, and what is wrong with the log.
     pub fn summary(&self) -> Report {
-        let Report { title, lead, facts, sections } = self.report();
-        let sections = sections.iter().filter(|section| SUMMARY.contains(&section.id.as_str())).cloned().collect();
-        Report { title: title.clone(), lead: lead.clone(), facts: facts.clone(), sections }
+        let mut report = self.report().clone();
+        report.sections.retain(|section| SUMMARY.contains(&section.id.as_str()));
+        report
     }
 
     /// One page on everything, made when it is first asked for.
@@ -36,7 +38,14 @@ impl FitOutcome {
         let mut sections = vec![self.results(), self.predictions(), self.examination(), self.relevance()];
         sections.extend(self.training.as_ref().map(training));
         sections.extend(diagnosis.sections);
-        Report { title: "From clicks to a ranker".into(), lead: self.lead(), facts: self.facts(), sections }
+        Report {
+            title: "From clicks to a ranker".into(),
+            lead: self.lead(),
+            key: self.judged.as_ref().map(Judged::key),
+            facts: self.facts(),
+            sections,
+            provenance: self.provenance.clone(),
+        }
     }
 
     fn lead(&self) -> String {
@@ -81,9 +90,11 @@ impl FitOutcome {
         let mut blocks = Vec::new();
         if let Some(judged) = &self.judged {
             answers.splice(0..0, judged.answers());
+            blocks.push(Block::Figure(differences_figure(judged)));
             blocks.extend(judged.graded.pages.as_ref().map(|pages| Block::Table(graded_pages_table(pages))));
             blocks.extend(judged.graded.candidates.as_ref().map(|found| Block::Table(graded_table(found))));
             blocks.push(Block::Table(judged_table(judged)));
+            blocks.extend(changes_tables(judged));
             blocks.push(Block::Fold("All documents of each query in one order".into(), vec![candidates(judged)]));
         }
         let (title, question) = match &self.judged {
@@ -134,8 +145,8 @@ impl FitOutcome {
             ],
             rows: vec![
                 row("examination × relevance", &clicks.model),
-                row("click rate of each position", &clicks.by_position),
-                row("click rate of each document", &clicks.by_document),
+                row("click rate by position", &clicks.by_position),
+                row("click rate by document", &clicks.by_document),
                 row("one click rate", &clicks.overall),
             ],
             notes: vec![match self.sizes.held_out[0] {
@@ -145,30 +156,48 @@ impl FitOutcome {
         };
         let better = clicks.gain.bounds.value > 0.0;
         let sure = clicks.gain.p < SIGNIFICANCE;
-        let text = "Examination and relevance predict clicks better than the click rates of positions do.".to_string();
         let verdict = if sure { Verdict::of(better) } else { Verdict::Open };
+        let text = match verdict {
+            Verdict::Holds => {
+                "Examination and relevance predict held-out clicks better than the click rates of positions do."
+            }
+            Verdict::DoesNotHold => {
+                "Click rates of positions predict held-out clicks better than examination and relevance do."
+            }
+            Verdict::Open => {
+                "Examination and relevance predict held-out clicks neither significantly better nor worse than the click rates of \
+                 positions do."
+            }
+        };
         Section {
             id: "predictions".into(),
             title: "Are clicks explained?".into(),
-            answers: vec![Answer { verdict: Some(verdict), text }],
-            blocks: vec![Block::Table(table), Block::Figure(self.perplexities())],
+            answers: vec![Answer::new(verdict.badge(), format!("{text} {}.", p_equals(clicks.gain.p)))],
+            blocks: vec![Block::Figure(self.perplexities()), Block::Table(table)],
             ..Section::default()
         }
     }
 
     fn perplexities(&self) -> Figure {
-        let positions = &self.clicks.positions;
+        // What few pages show has bands that would hide all others.
+        let all = &self.clicks.positions;
+        let most = all.iter().map(|at| at.impressions).max().unwrap_or(0);
+        let positions: Vec<_> = all.iter().filter(|at| 10 * at.impressions >= most).collect();
+        let left_out = match all.len() - positions.len() {
+            0 => "",
+            _ => " Positions with less than a tenth of the most impressions are left out.",
+        };
         let model = positions.iter().map(|at| {
             Point::new(f64::from(at.position), at.perplexity.value).band(at.perplexity.low, at.perplexity.high)
         });
         let baseline = positions.iter().map(|at| Point::new(f64::from(at.position), at.baseline));
         let series = vec![
             Series { name: "examination × relevance".into(), points: model.collect(), style: Style::Strong },
-            Series { name: "click rate of the position".into(), points: baseline.collect(), style: Style::Reference },
+            Series { name: "click rate by position".into(), points: baseline.collect(), style: Style::Reference },
         ];
         Figure {
             name: "perplexity".into(),
-            caption: "Perplexity of held-out clicks by position; lower is better.".into(),
+            caption: format!("Perplexity of held-out clicks by position; lower is better.{left_out}"),
             chart: Chart::Lines(Lines {
                 x: Axis::new("position", Format::Count),
                 y: Axis::new("perplexity", Format::Number),
@@ -194,32 +223,34 @@ impl FitOutcome {
         }
     }
 
-    /// Clusters of users where there are some, else single users if they are few, and all users.
+    /// Clusters of users where there are several (one is all users again), else single users if they are few, and all users.
     fn curves(&self) -> Vec<(String, Vec<f64>, Style)> {
         const FEW: usize = 12;
         let (found, positions) = (&self.propensities, self.propensities.positions());
         let mut curves: Vec<(String, Vec<f64>, Style)> = match &found.details.clusters {
-            Some(clusters) => clusters
+            Some(clusters) if clusters.examination.len() > positions => clusters
                 .examination
                 .chunks(positions.max(1))
                 .enumerate()
                 .map(|(cluster, values)| {
                     let users = clusters.of_user.iter().filter(|&&of| of as usize == cluster).count();
                     let factors = found.level_and_shape(values);
-                    let name = format!("{} users, level {:.2}", Format::Count.print(users as f64), factors.level);
+                    let users = counted(users as u64, "user", "users");
+                    let name = format!("{}: {users}, level {:.2}", readers(&factors.shape), factors.level);
                     (name, factors.shape, Style::Plain)
                 })
                 .collect(),
-            None if found.users.len() <= FEW => (0..found.users.len())
+            _ if found.users.len() <= FEW => (0..found.users.len())
                 .map(|user| {
                     let factors = found.level_and_shape(found.of_user(user));
-                    let name = format!("user {}, level {:.2}", found.users.name(user), factors.level);
+                    let readers = readers(&factors.shape);
+                    let name = format!("user {}: {readers}, level {:.2}", found.users.name(user), factors.level);
                     (name, factors.shape, Style::Plain)
                 })
                 .collect(),
-            None => Vec::new(),
+            _ => Vec::new(),
         };
-        number_equal_names(&mut curves);
+        number_equal_names(curves.iter_mut().map(|(name, ..)| name));
         curves.push(population_curve(found));
         curves
     }
@@ -231,7 +262,7 @@ impl FitOutcome {
             relevance.estimator,
             Format::Count.print(relevance.weights.len() as f64)
         )];
-        facts.extend(relevance.beta.map(|beta| format!("The log chose β = {}.", Format::Number.print(beta))));
+        facts.extend(relevance.beta.map(|beta| format!("β = {}, estimated from the log.", Format::Number.print(beta))));
         facts.extend(relevance.correction.shrink.map(|b| {
             let prior = relevance.correction.prior;
             format!("Weights are shrunk toward the prior ({prior}) with b = {}.", Format::Number.print(b))
@@ -299,16 +330,6 @@ impl FitOutcome {
     }
 }
 
-/// Curves of one name share a colour, so clusters of equal size get a number.
-fn number_equal_names(curves: &mut [(String, Vec<f64>, Style)]) {
-    for index in (1..curves.len()).rev() {
-        let same = curves[..index].iter().filter(|curve| curve.0 == curves[index].0).count();
-        if same > 0 {
-            curves[index].0 = format!("{} ({})", curves[index].0, same + 1);
-        }
-    }
-}
-
 /// A ranker beside the pages as they were shown, by one kind of judge.
 struct Compared<'a> {
     by: &'static str,
@@ -322,6 +343,26 @@ impl Compared<'_> {
         match self.difference.p < SIGNIFICANCE {
             true => Verdict::of(self.difference.bounds.value > 0.0),
             false => Verdict::Open,
+        }
+    }
+
+    /// Whether no page gains or loses anything, as where the ranker has learned the order that was shown.
+    fn is_level(&self) -> bool {
+        let bounds = &self.difference.bounds;
+        [bounds.value, bounds.low, bounds.high] == [0.0; 3]
+    }
+
+    fn badge(&self) -> Badge {
+        if self.is_level() { Badge::new("No", Tone::Neutral) } else { self.verdict().badge() }
+    }
+
+    /// `better than`, for a sentence.
+    fn compared(&self) -> &'static str {
+        match self.verdict() {
+            _ if self.is_level() => "exactly as good as",
+            Verdict::Holds => "better than",
+            Verdict::DoesNotHold => "worse than",
+            Verdict::Open => "not significantly better or worse than",
         }
     }
 
@@ -341,6 +382,9 @@ impl Compared<'_> {
 /// ideal. Of grades it is nDCG@5.
 const MAIN: usize = 0;
 
+/// Whose judgement relevance labels are.
+const GRADES: &str = "relevance labels";
+
 const NOT_COMPARED: &str =
     "Not compared: what the ranker would do with documents that were not on the page. Clicks say nothing of them.";
 
@@ -352,7 +396,7 @@ impl Judged {
 
     fn by_grades(&self) -> Option<Compared<'_>> {
         let GradedPages { ranker, as_shown, differences, .. } = self.graded.pages.as_ref()?;
-        Some(Compared { by: "human grades", ranker, as_shown, difference: &differences[MAIN] })
+        Some(Compared { by: GRADES, ranker, as_shown, difference: &differences[MAIN] })
     }
 
     /// Grades lead where there are any.
@@ -376,27 +420,39 @@ impl Judged {
 
     fn verdict_sentence(&self) -> String {
         let leading = self.leading();
-        let compared = match leading.verdict() {
-            Verdict::Holds => "better than",
-            Verdict::DoesNotHold => "worse than",
-            Verdict::Open => "not surely better or worse than",
-        };
         format!(
-            "By {} the new ranker's order of shown result pages is {compared} the order in which they were shown: {}.",
+            "By {} the new ranker's order of shown result pages is {} the order in which they were shown.",
             leading.by,
-            leading.numbers()
+            leading.compared()
         )
+    }
+
+    /// The change of the measure that decides, relative to the pages as they were shown.
+    fn key(&self) -> KeyResult {
+        let leading = self.leading();
+        let (bounds, shown) = (&leading.difference.bounds, leading.as_shown.values[MAIN].value);
+        let share = |difference: f64| difference / shown;
+        let is_bounded = bounds.low.is_finite() && shown > 0.0;
+        KeyResult {
+            name: format!("{} by {}", leading.ranker.measures[MAIN], leading.by),
+            value: share(bounds.value),
+            interval: is_bounded.then(|| (share(bounds.low), share(bounds.high))),
+            format: Format::Percent,
+            is_change: true,
+            badge: Some(leading.badge()),
+            about: format!(
+                "The ranker's order of held-out pages compared with the order as shown: {}.",
+                leading.numbers()
+            ),
+        }
     }
 
     /// Each judge's verdict, what they do not say, and whether they disagree.
     fn answers(&self) -> Vec<Answer> {
-        let answer = |found: &Compared<'_>| Answer {
-            verdict: Some(found.verdict()),
-            text: format!(
-                "By {}, the ranker orders shown pages better than they were shown: {}.",
-                found.by,
-                found.numbers()
-            ),
+        let answer = |found: &Compared<'_>| {
+            let text =
+                format!("By {}, its order is {} the order as shown: {}.", found.by, found.compared(), found.numbers());
+            Answer::new(found.badge(), text)
         };
         let (clicks, grades) = (self.by_clicks(), self.by_grades());
         let mut answers: Vec<Answer> = grades.iter().map(answer).chain([answer(&clicks)]).collect();
@@ -405,7 +461,7 @@ impl Judged {
             (grades, clicks) => grades != clicks,
         };
         if grades.as_ref().is_some_and(contradicts) {
-            let text = "Clicks and grades disagree; the grades are believed. People may click on what graders do not value, or \
+            let text = "Clicks and relevance labels disagree; the labels decide. People may click on what judges do not value, or \
                         examination may be estimated badly.";
             answers.push(Answer { verdict: None, text: text.into() });
         }
@@ -434,6 +490,80 @@ fn interval_cell(bounds: &Bounds) -> Cell {
     }
 }
 
+/// Every measure's change, relative to the pages as they were shown.
+fn differences_figure(judged: &Judged) -> Figure {
+    let compared = judged.by_grades().into_iter().chain([judged.by_clicks()]);
+    let all = |found: Compared<'_>| -> Vec<Dot> {
+        let differences: &[PairedDifference] = match (&judged.graded.pages, found.by) {
+            (Some(pages), GRADES) => &pages.differences,
+            _ => &judged.differences,
+        };
+        let measures = found.ranker.measures.iter().enumerate();
+        let dot = |(place, measure): (usize, &ClickMeasure)| {
+            let (bounds, shown) = (&differences[place].bounds, found.as_shown.values[place].value);
+            Dot {
+                name: format!("{measure} by {}", found.by),
+                value: bounds.value / shown,
+                band: bounds.low.is_finite().then(|| (bounds.low / shown, bounds.high / shown)),
+                style: if place == MAIN { Style::Strong } else { Style::Plain },
+            }
+        };
+        measures.filter(|(_, measure)| measure.larger_is_better()).map(dot).collect()
+    };
+    Figure {
+        name: "differences".into(),
+        caption: "Change of each measure compared with the pages as they were shown, with 95 % intervals over queries."
+            .into(),
+        chart: Chart::Dots(Dots {
+            axis: Axis::new("relative change", Format::Percent),
+            rows: compared.flat_map(all).collect(),
+        }),
+    }
+}
+
+/// Queries whose pages gain and lose most, each with its lists.
+fn changes_tables(judged: &Judged) -> Vec<Block> {
+    let table = |name: &str, caption: &str, changes: &[QueryChange]| {
+        Block::Table(Table {
+            name: name.into(),
+            caption: caption.into(),
+            label: "query".into(),
+            columns: vec![
+                Column::new("pages", Format::Count),
+                Column::new("as shown", Format::Measure),
+                Column::new("ranker", Format::Measure),
+                Column::new("order as shown", Format::Text),
+                Column::new("order of the ranker", Format::Text),
+            ],
+            rows: changes.iter().map(change_row).collect(),
+            notes: vec![format!(
+                "{} of each query by clicks, times its pages decides. The lists are the first documents of the page that was shown most. \
+                 Of single queries clicks tell little: look for what the queries have in common.",
+                judged.ranker.measures[MAIN]
+            )],
+        })
+    };
+    let mut blocks = Vec::new();
+    if !judged.gains.is_empty() {
+        blocks.push(table("gains", "The queries that gain most.", &judged.gains));
+    }
+    if !judged.losses.is_empty() {
+        blocks.push(table("losses", "The queries that lose most.", &judged.losses));
+    }
+    if blocks.is_empty() { blocks } else { vec![Block::Fold("Queries that gain and lose most".into(), blocks)] }
+}
+
+fn change_row(change: &QueryChange) -> Row {
+    let cells = vec![
+        Cell::value(change.pages as f64),
+        Cell::value(change.as_shown),
+        Cell::value(change.ranker),
+        Cell::text(change.shown.join(", ")),
+        Cell::text(change.reordered.join(", ")),
+    ];
+    Row { competes: false, ..Row::new(change.query.clone(), cells) }
+}
+
 fn judged_table(judged: &Judged) -> Table {
     Table {
         name: "judged-by-clicks".into(),
@@ -456,7 +586,7 @@ fn graded_pages_table(pages: &GradedPages) -> Table {
     Table {
         name: "pages-by-grades".into(),
         caption: format!(
-            "{} held-out result pages of {} queries as the ranker orders them and as they were shown, by human grades.",
+            "{} held-out result pages of {} queries as the ranker orders them and as they were shown, by relevance labels.",
             Format::Count.print(pages.log.pages as f64),
             Format::Count.print(pages.log.queries as f64)
         ),
@@ -504,10 +634,15 @@ fn candidates(judged: &Judged) -> Block {
         columns: vec![Column::new("ranker", Format::Text)],
         rows: rows.map(|(measure, value)| Row::new(named(measure), vec![interval_cell(value)])).collect(),
         notes: vec![format!(
-            "{} of the {} documents in the top 10 were never shown and earn nothing, so this is a lower bound. It compares rankers with each \
-             other, and not with pages, which held a part of the documents each.",
-            Format::Count.print(found.never_shown as f64),
-            Format::Count.print(found.top as f64)
+            "{} It compares rankers with each other, and not with pages, which held a part of the documents each.",
+            match found.never_shown {
+                0 => "All documents in the top 10 were shown to somebody.".to_string(),
+                unseen => format!(
+                    "{} of the {} documents in the top 10 were never shown and earn nothing, so this is a lower bound.",
+                    Format::Count.print(unseen as f64),
+                    Format::Count.print(found.top as f64)
+                ),
+            }
         )],
     })
 }
@@ -517,7 +652,7 @@ fn graded_table(graded: &GradedResult) -> Table {
     let cells = graded.means.iter().map(|(_, mean)| Cell::value(*mean));
     Table {
         name: "judged-by-grades".into(),
-        caption: format!("All documents of a query as the ranker orders them, by human grades of {}.", graded.what),
+        caption: format!("All documents of a query as the ranker orders them, by relevance labels of {}.", graded.what),
         label: "queries".into(),
         columns: columns.collect(),
         rows: vec![Row::new(Format::Count.print(graded.queries as f64), cells.collect())],
@@ -530,9 +665,9 @@ fn training(training: &ChosenRanker) -> Section {
         1 => "1 step".to_string(),
         steps => format!("{} steps", Format::Count.print(steps as f64)),
     };
-    let chosen = match training.course.is_empty() {
-        true => format!("There are too few clicks to choose by: {}, {steps}.", training.form),
-        false => format!(
+    let chosen = match training.is_chosen() {
+        false => format!("There are too few clicks to choose by: {}, {steps}.", training.form),
+        true => format!(
             "{} with {steps}, chosen by {}, then trained on all training queries.",
             training.form, training.validated_by
         ),
@@ -553,8 +688,8 @@ fn training(training: &ChosenRanker) -> Section {
     let mut figures = vec![learning_figure("training-loss", "Loss over training.", "loss", losses)];
     let values = training.course.iter().map(|&(step, value)| Point::new(step as f64, value)).collect();
     if !training.course.is_empty() {
-        let caption = "What the chosen form is worth on queries it did not learn from; larger is better.";
-        figures.push(learning_figure("training-validation", caption, "value", values));
+        let caption = "The validation measure of the chosen ranker on queries it did not learn from; larger is better.";
+        figures.push(learning_figure("training-validation", caption, "validation", values));
     }
     let table = (!training.course.is_empty()).then(|| Block::Table(tried_table(training)));
     let learned = Block::Fold("What the ranker has learned".into(), training.explanation.blocks());
@@ -579,16 +714,16 @@ fn tried_table(training: &ChosenRanker) -> Table {
     };
     let rule = match training.tried.len() {
         1 => "",
-        _ => " Chosen is the simplest form, the first in the table, that is within a standard error of the best.",
+        _ => " Chosen is the simplest kind, the first in the table, that is within a standard error of the best.",
     };
     Table {
         name: "tried-forms".into(),
-        caption: "The forms of rankers that were tried, each at its best.".into(),
-        label: "form".into(),
+        caption: "The kinds of rankers that were tried, each at its best step.".into(),
+        label: "kind".into(),
         columns: vec![
             Column::new("steps", Format::Count),
-            Column::new("value", Format::Measure),
-            Column::new("above the chosen", Format::Text),
+            Column::new("validation", Format::Measure),
+            Column::new("difference from the chosen", Format::Text),
         ],
         rows: training.tried.iter().map(row).collect(),
         notes: vec![format!(

@@ -1,6 +1,6 @@
 //! How much work a fit does twice: none. What corrects its clicks.
 
-use super::{ClickModelChoice, Fit, FitData, FitLog, FitOutcome};
+use super::{ClickModelChoice, Fit, FitData, FitFolder, FitLog, FitOutcome, WarmStart};
 use crate::click_model::testing::World;
 use crate::click_model::{Browsing, ClickModelKind};
 use crate::counts::{CountOptions, Counts, LogSource, SplitBy, count_log};
@@ -99,4 +99,37 @@ fn known_examination_leaves_no_room_for_a_click_model() {
     let fit = Fit::new().propensities(Some(theta)).click_model(ClickModelChoice::Only(ClickModelKind::Ubm));
     let message = fit.check(false).unwrap_err().to_string();
     assert!(message.contains("`click_model` is ubm, but `propensities` are given"), "{message}");
+}
+
+#[test]
+fn a_warm_fit_chooses_nothing_again() {
+    let (data, counts) = log();
+    let (documents, seed) = (FitData::of_documents(data.train), 1);
+    let parts = FitLog::from(LogSource::from(counts).split(SplitBy::Queries, 0.3, seed, &Silent).unwrap());
+    let cold = Fit::new().steps(20).doctor(Doctor::new().permutations(19));
+    let first = cold.run(&parts, Some(&documents), &Silent).unwrap();
+    let chosen = first.training.as_ref().unwrap();
+    assert!(chosen.tried.len() == 4 && chosen.is_chosen());
+
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("out");
+    FitFolder::create(&kept).unwrap().write(&first, &parts, Some(&documents)).unwrap();
+    let warm = WarmStart::read(&kept).unwrap();
+    assert_eq!(warm, WarmStart::of(&first));
+
+    let again = cold.clone().warm(Some(warm.clone())).run(&parts, Some(&documents), &Silent).unwrap();
+    let trained = again.training.as_ref().unwrap();
+    assert_eq!((trained.tried.len(), &trained.form), (1, &chosen.form));
+    assert_eq!(trained.ranker.record.steps, chosen.ranker.record.steps);
+    for (theta, before) in again.propensities.population.iter().zip(&first.propensities.population) {
+        assert!((theta / before - 1.0).abs() < 1e-3, "{theta} {before}");
+    }
+    let text = again.report().text();
+    assert!(text.contains("chosen by the fit that this one started from"), "{text}");
+
+    let other = if chosen.form == ModelForm::Trees { ModelForm::LinearRaw } else { ModelForm::Trees };
+    let message = cold.model(other.clone()).warm(Some(warm)).check(true).unwrap_err().to_string();
+    let expected = format!("`model` is {other}, but the fit to start from has {}: leave out one", chosen.form);
+    assert_eq!(message, expected);
+    assert!(WarmStart::read(folder.path()).unwrap_err().to_string().contains("fit.json"));
 }

@@ -34,12 +34,13 @@ impl Explanation {
         let mut sections = vec![self.importance_section()];
         sections.extend((!self.dependence.is_empty()).then(|| self.dependence_section()));
         sections.extend((!ranker.record.checks.is_empty()).then(|| learning_section(&ranker.record)));
-        Report { title: "What a ranker has learned".into(), lead: self.lead(), facts: self.facts(ranker), sections }
+        let (lead, facts) = (self.lead(), self.facts(ranker));
+        Report { title: "What a ranker has learned".into(), lead, facts, sections, ..Report::default() }
     }
 
     /// What other pages show of it.
     pub(crate) fn blocks(&self) -> Vec<Block> {
-        let mut blocks = vec![Block::Text(self.lead()), Block::Table(self.table()), Block::Figure(self.figure())];
+        let mut blocks = vec![Block::Text(self.lead()), Block::Figure(self.figure()), Block::Table(self.table())];
         if !self.dependence.is_empty() {
             blocks.push(Block::Gallery(self.dependence.iter().map(dependence_figure).collect()));
         }

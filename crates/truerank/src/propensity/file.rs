@@ -1,14 +1,17 @@
-//! Propensities as JSON.
+//! Propensities in files: JSON here, Parquet in [`table`](super::table) with the same words.
 
 use std::collections::HashSet;
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::table::{self, Head, Users};
 use super::{Details, Evidence, Fit, LevelAndShape, Propensities, UserClusters};
 use crate::files::table::FileType;
-use crate::files::{Beside, Limit, lines_of_json, read_json, seal_json, write_file};
+use crate::files::{Beside, FileFormat, Limit, lines_of_json, read_json, seal_json, write_file};
 use crate::ids::Ids;
 use crate::{Error, Result};
 
@@ -109,7 +112,8 @@ impl fmt::Display for UserId {
 }
 
 impl Propensities {
-    /// Writes them as JSON, one line for each field and for each user.
+    /// Writes them as JSON, one line for each field and for each user; to a file that ends in `.parquet`, as Parquet with a row for each
+    /// user, which is smaller and quicker where users are many.
     pub fn write(&self, path: &Path) -> Result<()> {
         self.write_document(path, None)
     }
@@ -121,6 +125,10 @@ impl Propensities {
     }
 
     fn write_document(&self, path: &Path, beside: Option<Beside>) -> Result<()> {
+        if FileFormat::of(path) == FileFormat::Parquet {
+            let head = serde_json::to_string(&Document { beside, ..self.head() });
+            return self.write_table(path, head.map_err(|e| Error::input(path, e.to_string()))?);
+        }
         let document = Document { beside, ..self.to_document() };
         let text = lines_of_json(&document).map_err(|e| Error::input(path, e.to_string()))?;
         write_file(path, &seal_json(&text))
@@ -128,15 +136,39 @@ impl Propensities {
 
     /// Reads what [`write`](Propensities::write) wrote, or a hand-written file of the same form.
     pub fn read(path: &Path) -> Result<Self> {
-        let document: Document = read_json(path, Limit::Data, &FILE_TYPE)?;
-        document.check(path)?;
-        document.beside.as_ref().map_or(Ok(()), |beside| beside.check(path))?;
-        let propensities = document.into_propensities();
+        let propensities = match is_parquet(path)? {
+            true => Self::read_table(path)?,
+            false => {
+                let document: Document = read_json(path, Limit::Data, &FILE_TYPE)?;
+                document.check(path)?;
+                document.into_propensities()
+            }
+        };
         propensities.check().map_err(|e| Error::input(path, e.to_string()))?;
         Ok(propensities)
     }
 
+    fn read_table(path: &Path) -> Result<Self> {
+        let (rows, head) = table::open(path)?;
+        let head: Document = serde_json::from_str(&head).map_err(|e| Error::input(path, e.to_string()))?;
+        head.check(path)?;
+        let clusters: Vec<f64> = head.clusters.iter().flat_map(ClusterRow::propensity).copied().collect();
+        let mut users = Users::read(rows, &Head { positions: head.positions, clusters: &clusters })?;
+        let mut propensities = head.into_propensities();
+        propensities.by_user = std::mem::take(&mut users.by_user);
+        propensities.details.by_user = std::mem::take(&mut users.evidence);
+        let of_user = std::mem::take(&mut users.clusters);
+        propensities.details.clusters.iter_mut().for_each(|clusters| clusters.of_user = of_user.clone());
+        propensities.users = users.into_ids();
+        Ok(propensities)
+    }
+
     fn to_document(&self) -> Document {
+        Document { users: self.user_rows(), ..self.head() }
+    }
+
+    /// All that is not a user's.
+    fn head(&self) -> Document {
         let details = &self.details;
         let clusters = details.clusters.as_ref();
         Document {
@@ -156,18 +188,22 @@ impl Propensities {
                 clusters.examination.chunks_exact(self.positions()).map(|row| self.cluster_row(row)).collect()
             }),
             harvesting: details.harvested.clone(),
-            users: (0..self.users.len())
-                .map(|user| UserRow {
-                    user: self.user_id(user),
-                    propensity: self.of_user(user).to_vec(),
-                    level: Some(rounded(self.level_and_shape(self.of_user(user)).level)),
-                    shape: self.level_and_shape(self.of_user(user)).shape.into_iter().map(rounded).collect(),
-                    cluster: clusters.map(|clusters| clusters.of_user[user] + 1),
-                    evidence: EvidenceRow::of(&details.by_user, user, self.positions()),
-                })
-                .collect(),
+            users: Vec::new(),
             beside: None,
         }
+    }
+
+    fn user_rows(&self) -> Vec<UserRow> {
+        let clusters = self.details.clusters.as_ref();
+        let row = |user: usize| UserRow {
+            user: self.user_id(user),
+            propensity: self.of_user(user).to_vec(),
+            level: Some(rounded(self.level_and_shape(self.of_user(user)).level)),
+            shape: self.level_and_shape(self.of_user(user)).shape.into_iter().map(rounded).collect(),
+            cluster: clusters.map(|clusters| clusters.of_user[user] + 1),
+            evidence: EvidenceRow::of(&self.details.by_user, user, self.positions()),
+        };
+        (0..self.users.len()).map(row).collect()
     }
 
     fn cluster_row(&self, row: &[f64]) -> ClusterRow {
@@ -182,6 +218,14 @@ impl Propensities {
             Ids::Texts(texts) => UserId::Text(texts.get(user).to_string()),
         }
     }
+}
+
+/// Whether a file is Parquet, by its first bytes: its name may be any.
+fn is_parquet(path: &Path) -> Result<bool> {
+    let mut start = [0; 4];
+    let mut file = File::open(path).map_err(|e| Error::io(path, e))?;
+    // A folder, or a file too short to be either, has its error where it is read.
+    Ok(file.read_exact(&mut start).is_ok() && start == *b"PAR1")
 }
 
 /// What follows from other numbers, to five digits after the point.
@@ -219,6 +263,7 @@ impl EvidenceRow {
 
 impl Document {
     fn check(&self, path: &Path) -> Result<()> {
+        self.beside.as_ref().map_or(Ok(()), |beside| beside.check(path))?;
         let expect = |whose: &str, found: usize| match found == self.positions {
             true => Ok(()),
             false => {
@@ -295,7 +340,13 @@ impl Document {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Int64Array, UInt32Array};
+    use arrow_schema::{DataType, Field};
+
     use super::*;
+    use crate::files::table::TableWriter;
 
     #[test]
     fn propensities_of_another_run_than_the_log_beside_them_are_refused() {
@@ -338,12 +389,39 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back_to_the_last_bit() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("p.json");
         let plain = Propensities { details: Details::default(), ..example() };
-        for propensities in [example(), plain] {
-            propensities.write(&path).unwrap();
-            assert_eq!(Propensities::read(&path).unwrap(), propensities);
+        let of_all = Propensities { users: Ids::default(), by_user: Vec::new(), ..plain.clone() };
+        let mut names = Ids::default();
+        ["ada", "bob"].iter().for_each(|name| names.push_text(name));
+        let named = Propensities { users: names, ..example() };
+        for name in ["p.json", "p.parquet"] {
+            let path = folder.path().join(name);
+            for propensities in [&example(), &plain, &of_all, &named] {
+                propensities.write(&path).unwrap();
+                assert_eq!(Propensities::read(&path).unwrap(), *propensities);
+            }
         }
+    }
+
+    #[test]
+    fn users_of_a_table_without_probabilities_have_those_of_their_cluster() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p.parquet");
+        let head = serde_json::to_string(&example().head()).unwrap();
+        let write = |clusters: Vec<u32>, users: Vec<i64>| {
+            let fields =
+                vec![Field::new("user", DataType::Int64, false), Field::new("cluster", DataType::UInt32, false)];
+            let mut rows = TableWriter::create(&path, FILE_TYPE, fields, &[("propensities", head.clone())]).unwrap();
+            rows.write(vec![Arc::new(Int64Array::from(users)), Arc::new(UInt32Array::from(clusters))]).unwrap();
+            rows.finish().unwrap();
+            Propensities::read(&path)
+        };
+        let found = write(vec![2, 1, 2], vec![7, 8, 9]).unwrap();
+        assert_eq!(found.by_user, [1.0, 0.5, 1.0, 0.2, 1.0, 0.5]);
+        assert_eq!(found.details.clusters.unwrap().of_user, [1, 0, 1]);
+        let refused = |clusters, users| write(clusters, users).unwrap_err().to_string();
+        assert!(refused(vec![1, 3], vec![7, 8]).contains("cluster is 3, but should be between 1 and 2"));
+        assert!(refused(vec![1, 1], vec![7, 7]).contains("user '7' has propensities twice, but needs them once"));
     }
 
     #[test]

@@ -32,6 +32,7 @@
 //! population's largest at 1. Deliberately not here: parametric curves of θ over positions; every position is free.
 
 mod bootstrap;
+mod by_user;
 mod compare;
 pub(crate) mod em;
 mod file;
@@ -44,6 +45,7 @@ mod model;
 mod observations;
 mod scale;
 mod stored;
+mod table;
 mod user_pbm;
 mod users;
 

@@ -228,63 +228,18 @@ impl Observations {
         observations
     }
 
-    /// The entries of `observed`, which has a group for every user, in two parts with the same documents: about four
-    /// fifths to fit and one to predict. What a user saw for a query is in one part. Of logs with more than `most`
-    /// entries, those of a random share of the users or, where users are few, of the queries are taken.
-    pub fn halves(observed: &dyn Observed, seed: u64, most: usize) -> Result<(Self, Self)> {
-        let [kept, held] = Observations::of_some(observed, seed, most, |user, query| {
+    /// What users saw, every user a group, in two parts with the same documents: about four fifths to fit and one to predict. What
+    /// a user saw for a query is in one part. Of logs with more than `most` cells, those of a random share of the users or, where
+    /// users are few, of the queries are taken.
+    pub fn halves(counts: &dyn CountsView, keep: Option<&[bool]>, seed: u64, most: usize) -> Result<Sampled<2>> {
+        Sampled::of(counts, keep, seed, most, |user, query| {
             usize::from(fraction(seed, u64::from(user), u64::from(query)) < HELD_OUT)
-        })?;
-        Ok((kept, held))
+        })
     }
 
-    /// The same share in one part, where there are more than `most` entries.
-    pub fn sample(observed: &dyn Observed, seed: u64, most: usize) -> Result<Option<Self>> {
-        if observed.ends().last().is_none_or(|&entries| entries <= most) {
-            return Ok(None);
-        }
-        let [sample] = Observations::of_some(observed, seed, most, |_, _| 0)?;
-        Ok(Some(sample))
-    }
-
-    /// About `most` entries, in parts by user and query: of a random share of the users, who are numbered anew, or where
-    /// that would leave few of them, of the queries.
-    fn of_some<const PARTS: usize>(
-        observed: &dyn Observed,
-        seed: u64,
-        most: usize,
-        part_of: impl Fn(u32, u32) -> usize,
-    ) -> Result<[Self; PARTS]> {
-        let positions = observed.positions();
-        let share = most as f64 / observed.ends().last().copied().unwrap_or(0).max(1) as f64;
-        let by_users = share * observed.groups() as f64 >= ENOUGH_USERS;
-        let chosen = |number: u32| share >= 1.0 || fraction(seed, u64::from(number), u64::MAX) < share;
-        let users: Vec<u32> = (0..observed.groups() as u32).filter(|&user| !by_users || chosen(user)).collect();
-        let mut number = vec![None; observed.groups()];
-        users.iter().enumerate().for_each(|(new, &user)| number[user as usize] = Some(new as u32));
-        let empty = || Observations { positions, groups: users.len(), ..Observations::default() };
-        let mut parts: [Self; PARTS] = std::array::from_fn(|_| empty());
-        let mut rows: [Vec<(u32, f64, f64)>; PARTS] = std::array::from_fn(|_| Vec::new());
-        for docs in observed.pieces(1 << 15) {
-            let part = observed.part(docs.clone())?;
-            for doc in docs {
-                let pair = observed.docs()[doc];
-                let taken = by_users || chosen(pair.0);
-                for (slot, clicks, misses) in part.of(doc).iter().filter(|_| taken) {
-                    let (user, position) = ((slot / positions) as u32, (slot % positions) as u32);
-                    if let Some(number) = number[user as usize] {
-                        let row = (number * positions as u32 + position, clicks, misses);
-                        rows[part_of(user, pair.0)].push(row);
-                    }
-                }
-                for (part, rows) in parts.iter_mut().zip(&mut rows) {
-                    part.docs.push(pair);
-                    part.push(rows);
-                    rows.clear();
-                }
-            }
-        }
-        Ok(parts)
+    /// The same share in one part.
+    pub fn sample(counts: &dyn CountsView, keep: Option<&[bool]>, seed: u64, most: usize) -> Result<Sampled<1>> {
+        Sampled::of(counts, keep, seed, most, |_, _| 0)
     }
 
     /// All groups taken together.
@@ -340,6 +295,98 @@ impl Observations {
     pub fn entries_of(&self, doc: usize) -> Range<usize> {
         let start = if doc == 0 { 0 } else { self.ends[doc - 1] };
         start..self.ends[doc]
+    }
+}
+
+/// What some users saw, or all of them for some queries, every user a group, in parts with the same documents.
+pub(super) struct Sampled<const PARTS: usize> {
+    pub parts: [Observations; PARTS],
+    /// The number of each document among all that are kept. Where anything was left out, documents without entries are too.
+    pub docs: Vec<u32>,
+    /// Whether anything was left out.
+    pub is_part: bool,
+    /// The new number of each user who was taken.
+    number: Vec<u32>,
+    /// The entries of the document at work, by part.
+    rows: [Vec<(u32, f64, f64)>; PARTS],
+}
+
+/// The number of users who were not taken.
+const NOT_TAKEN: u32 = u32::MAX;
+
+impl<const PARTS: usize> Sampled<PARTS> {
+    /// About `most` entries, in parts by user and query: of a random share of the users, who are numbered anew, or where
+    /// that would leave few of them, of the queries.
+    fn of(
+        counts: &dyn CountsView,
+        keep: Option<&[bool]>,
+        seed: u64,
+        most: usize,
+        part_of: impl Fn(u32, u32) -> usize,
+    ) -> Result<Self> {
+        let share = most as f64 / counts.totals().cells.max(1) as f64;
+        let by_users = share * counts.users().len() as f64 >= ENOUGH_USERS;
+        let chosen = |number: u32| share >= 1.0 || fraction(seed, u64::from(number), u64::MAX) < share;
+        let mut sampled = Self::nothing(counts, share < 1.0, |user| !by_users || chosen(user));
+        let (mut kept, mut number) = (Kept { keep, seen: 0 }, 0);
+        counts.for_each_cells(|cells| {
+            for of_doc in by_document(cells) {
+                if kept.next(1).is_none_or(|keep| keep[0]) {
+                    if by_users || chosen(of_doc[0].query) {
+                        sampled.add(of_doc, &part_of);
+                    }
+                    sampled.push((of_doc[0].query, of_doc[0].doc), number);
+                    number += 1;
+                }
+            }
+        })?;
+        Ok(sampled)
+    }
+
+    fn nothing(counts: &dyn CountsView, is_part: bool, taken: impl Fn(u32) -> bool) -> Self {
+        let mut groups = 0;
+        let mut renumber = |user: u32| match taken(user) {
+            true => {
+                groups += 1;
+                groups - 1
+            }
+            false => NOT_TAKEN,
+        };
+        let number = (0..counts.users().len() as u32).map(&mut renumber).collect();
+        let positions = counts.totals().max_position as usize;
+        let empty = |_| Observations { positions, groups: groups as usize, ..Observations::default() };
+        let rows = std::array::from_fn(|_| Vec::new());
+        Sampled { parts: std::array::from_fn(empty), docs: Vec::new(), is_part, number, rows }
+    }
+
+    fn add(&mut self, of_doc: &[Cell], part_of: impl Fn(u32, u32) -> usize) {
+        let positions = self.parts[0].positions as u32;
+        for cell in of_doc {
+            let number = self.number[cell.user as usize];
+            if number != NOT_TAKEN {
+                let (clicks, misses) = (cell.clicks as f64, (cell.impressions - cell.clicks) as f64);
+                let row = (number * positions + cell.position - 1, clicks, misses);
+                self.rows[part_of(cell.user, cell.query)].push(row);
+            }
+        }
+    }
+
+    /// Ends a document.
+    fn push(&mut self, pair: (u32, u32), number: u32) {
+        if self.is_part && self.rows.iter().all(Vec::is_empty) {
+            return;
+        }
+        self.docs.push(number);
+        for (part, rows) in self.parts.iter_mut().zip(&mut self.rows) {
+            part.docs.push(pair);
+            part.push(rows);
+            rows.clear();
+        }
+    }
+
+    /// Of values for all documents those of the documents here.
+    pub fn select(&self, values: &[f64]) -> Vec<f64> {
+        self.docs.iter().map(|&doc| values[doc as usize]).collect()
     }
 }
 
@@ -431,16 +478,17 @@ mod tests {
     }
 
     /// Each of `users` saw one document of each of `queries`.
-    fn seen(users: u32, queries: u32) -> Observations {
+    fn seen(users: u32, queries: u32) -> Counts {
         let cell = |query, user| Cell { query, doc: 0, position: 1, user, impressions: 2, clicks: 1 };
         let cells = (0..queries).flat_map(|query| (0..users).map(move |user| cell(query, user))).collect();
-        Observations::of_users(&Counts { users: Ids::numbered(users as usize), cells, ..Counts::default() })
+        Counts { users: Ids::numbered(users as usize), cells, ..Counts::default() }
     }
 
     #[test]
     fn what_a_user_saw_for_a_query_is_in_one_part() {
         let all = seen(40, 50);
-        let (kept, held) = Observations::halves(&all, 1, 10_000).unwrap();
+        let Sampled { parts: [kept, held], is_part, .. } = Observations::halves(&all, None, 1, 10_000).unwrap();
+        assert!(!is_part);
         assert_eq!((kept.groups, kept.docs.len(), held.docs.len()), (40, 50, 50));
         let count = |part: &Observations, doc: usize| part.entries_of(doc).len();
         assert!((0..50).all(|doc| count(&kept, doc) + count(&held, doc) == 40));
@@ -450,13 +498,16 @@ mod tests {
 
     #[test]
     fn samples_keep_users_where_they_are_few() {
-        let few = Observations::sample(&seen(40, 50), 1, 200).unwrap().unwrap();
-        // Whole queries: all users or none.
-        assert_eq!((few.groups, few.docs.len()), (40, 50));
-        assert!((0..50).all(|doc| [0, 40].contains(&few.entries_of(doc).len())));
+        let Sampled { parts: [few], docs, .. } = Observations::sample(&seen(40, 50), None, 1, 200).unwrap();
+        // Whole queries: all users or none; of none, documents are left out.
+        assert_eq!((few.groups, few.docs.len()), (40, docs.len()));
+        assert!((0..docs.len()).all(|doc| few.entries_of(doc).len() == 40 && few.docs[doc].0 == docs[doc]));
         assert!((40..=600).contains(&few.slots.len()), "{}", few.slots.len());
-        let many = Observations::sample(&seen(4000, 2), 1, 4000).unwrap().unwrap();
+        let Sampled { parts: [many], .. } = Observations::sample(&seen(4000, 2), None, 1, 4000).unwrap();
         assert!((1800..2200).contains(&many.groups) && many.slots.len() == 2 * many.groups, "{}", many.groups);
-        assert!(Observations::sample(&seen(4, 2), 1, 8).unwrap().is_none());
+        assert!(!Observations::sample(&seen(4, 2), None, 1, 8).unwrap().is_part);
+        let keep: Vec<bool> = (0..50).map(|doc| doc % 2 == 0).collect();
+        let half = Observations::sample(&seen(4, 50), Some(&keep), 1, 1000).unwrap();
+        assert_eq!((half.docs.len(), half.parts[0].docs[3]), (25, (6, 0)));
     }
 }

@@ -32,13 +32,18 @@
 //! classes for colours, so that one drawing is right on light and on dark ground. A figure is drawn once for a wide page and
 //! once for a phone. Deliberately not here: markup inside texts beyond `code`, other charts, themes.
 
+mod badge;
 mod check;
 mod escape;
 mod figure;
 mod folder;
 mod format;
+mod glossary;
+mod key;
+mod layout;
 mod page;
 mod plain;
+mod provenance;
 mod spans;
 mod table;
 #[cfg(test)]
@@ -47,10 +52,14 @@ mod text;
 
 use std::path::Path;
 
+pub use badge::{Badge, Tone, Verdict};
 pub use figure::{Axis, Chart, Dot, Dots, Figure, HeatMap, Lines, Point, Series, Stacked, Style};
 pub(crate) use folder::{foreign_file, is_report_file};
 pub use format::Format;
-pub use plain::{TextTable, wrap};
+pub use key::KeyResult;
+pub use layout::Layout;
+pub use plain::TextTable;
+pub use provenance::Provenance;
 pub use table::{Best, Cell, Column, Mark, Row, Source, Table};
 
 use crate::Result;
@@ -62,10 +71,14 @@ pub struct Report {
     pub title: String,
     /// A few sentences under the heading.
     pub lead: String,
+    /// The number that matters most, printed large.
+    pub key: Option<KeyResult>,
     /// Names and values under the lead: what was run, on what, with which seeds.
     pub facts: Vec<(String, String)>,
     /// The parts of the page, in order.
     pub sections: Vec<Section>,
+    /// What the page was made of, and how to make it again.
+    pub provenance: Option<Provenance>,
 }
 
 /// A part of a report: one question with its answers, and what they rest on.
@@ -77,7 +90,7 @@ pub struct Section {
     pub title: String,
     /// What was asked; may be empty.
     pub question: String,
-    /// What came out, one sentence each. They also stand at the top of the page.
+    /// What came out, one sentence each.
     pub answers: Vec<Answer>,
     /// Texts, tables and figures, in order.
     pub blocks: Vec<Block>,
@@ -86,21 +99,10 @@ pub struct Section {
 /// One sentence that answers a section's question.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
-    /// Whether the claim holds, where the sentence is about a claim.
-    pub verdict: Option<Verdict>,
+    /// Its word in colour: `Yes`, `No` or `Open` where it answers a question, how serious it is where it is a finding.
+    pub verdict: Option<Badge>,
     /// The sentence.
     pub text: String,
-}
-
-/// Whether a claim holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// The measurements support it.
-    Holds,
-    /// The measurements contradict it.
-    DoesNotHold,
-    /// Not decided: too little was measured, or nothing.
-    Open,
 }
 
 /// A piece of a section.
@@ -118,28 +120,15 @@ pub enum Block {
     Fold(String, Vec<Block>),
 }
 
-impl Verdict {
-    /// Holds or does not.
-    pub fn of(holds: bool) -> Self {
-        if holds { Verdict::Holds } else { Verdict::DoesNotHold }
+impl Answer {
+    /// A sentence without a verdict.
+    pub fn text(text: impl Into<String>) -> Self {
+        Answer { verdict: None, text: text.into() }
     }
 
-    /// Whether it holds, where that is decided.
-    pub fn decided(self) -> Option<bool> {
-        match self {
-            Verdict::Holds => Some(true),
-            Verdict::DoesNotHold => Some(false),
-            Verdict::Open => None,
-        }
-    }
-
-    /// The verdict in words: `Holds`, `Does not hold` or `Open`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Holds => "Holds",
-            Verdict::DoesNotHold => "Does not hold",
-            Verdict::Open => "Open",
-        }
+    /// A sentence with its word in colour.
+    pub fn new(badge: Badge, text: impl Into<String>) -> Self {
+        Answer { verdict: Some(badge), text: text.into() }
     }
 }
 

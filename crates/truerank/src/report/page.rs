@@ -6,8 +6,11 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::Serialize;
 
 use super::figure::{self, NARROW, SMALL, WIDE};
+use super::glossary::{explained, tip};
 use super::spans::{Span, paragraphs, spans};
-use super::{Answer, Best, Block, Cell, Column, Figure, Mark, Report, Section, Source, Table, Verdict};
+use super::{
+    Answer, Badge, Best, Block, Cell, Column, Figure, KeyResult, Mark, Provenance, Report, Section, Source, Table, Tone,
+};
 use crate::{Error, Result};
 
 const TEMPLATE: &str = include_str!("assets/page.html");
@@ -19,7 +22,9 @@ const SCRIPTS: [&str; 3] =
 struct PageView<'a> {
     title: &'a str,
     lead: Vec<Vec<Span>>,
+    key: Option<KeyView<'a>>,
     facts: &'a [(String, String)],
+    provenance: Option<ProvenanceView<'a>>,
     sections: Vec<SectionView<'a>>,
     page_style: String,
     figure_style: String,
@@ -27,9 +32,27 @@ struct PageView<'a> {
 }
 
 #[derive(Serialize)]
+struct KeyView<'a> {
+    name: &'a str,
+    printed: String,
+    interval: Option<String>,
+    picture: Option<String>,
+    badge: Option<BadgeView>,
+    about: Vec<Span>,
+}
+
+#[derive(Serialize)]
+struct ProvenanceView<'a> {
+    facts: Vec<(&'static str, String)>,
+    command: Option<&'a str>,
+}
+
+#[derive(Serialize)]
 struct SectionView<'a> {
     id: &'a str,
     title: &'a str,
+    /// The class of its first verdict, which the navigation shows as a dot.
+    tone: Option<&'static str>,
     question: Vec<Span>,
     answers: Vec<AnswerView>,
     blocks: Vec<BlockView<'a>>,
@@ -37,12 +60,12 @@ struct SectionView<'a> {
 
 #[derive(Serialize)]
 struct AnswerView {
-    verdict: Option<VerdictView>,
+    verdict: Option<BadgeView>,
     text: Vec<Span>,
 }
 
 #[derive(Serialize)]
-struct VerdictView {
+struct BadgeView {
     class: &'static str,
     name: &'static str,
 }
@@ -78,6 +101,7 @@ struct TableView<'a> {
 #[derive(Serialize)]
 struct ColumnView<'a> {
     name: &'a str,
+    tip: Option<&'static str>,
     paper: bool,
     words: bool,
     /// The order that the first click on the header brings.
@@ -91,6 +115,7 @@ struct ColumnView<'a> {
 #[derive(Serialize)]
 struct RowView<'a> {
     label: &'a str,
+    tip: Option<&'static str>,
     rule: bool,
     cells: Vec<CellView>,
 }
@@ -103,7 +128,7 @@ struct CellView {
     value: Option<String>,
     half_width: Option<String>,
     mark: Option<(&'static str, &'static str)>,
-    verdict: Option<VerdictView>,
+    verdict: Option<BadgeView>,
 }
 
 /// The page of a report.
@@ -116,7 +141,9 @@ pub fn render(report: &Report) -> Result<String> {
     let values = PageView {
         title: &report.title,
         lead: paragraphs(&report.lead),
+        key: report.key.as_ref().map(key),
         facts: &report.facts,
+        provenance: report.provenance.as_ref().map(provenance),
         sections: report.sections.iter().map(section).collect(),
         page_style: format!("{}{STYLE}", figure::page_css()),
         figure_style: figure::style(),
@@ -127,57 +154,96 @@ pub fn render(report: &Report) -> Result<String> {
     page.map_err(|e| Error::parameter(format!("the page cannot be made: {e}")))
 }
 
-fn section(section: &Section) -> SectionView<'_> {
-    SectionView {
-        id: &section.id,
-        title: &section.title,
-        question: spans(&section.question),
-        answers: section.answers.iter().map(answer).collect(),
-        blocks: section.blocks.iter().map(block).collect(),
+fn key(key: &KeyResult) -> KeyView<'_> {
+    let colour = match key.badge.map(Badge::tone) {
+        Some(Tone::Good) => "c-good",
+        Some(Tone::Bad) => "c-bad",
+        Some(Tone::Open) => "c-open",
+        Some(Tone::Neutral) | None => "c-s0",
+    };
+    let label = format!("{} {}", key.printed(), key.printed_interval().unwrap_or_default());
+    let ends = key.interval.filter(|(low, high)| low.is_finite() && high.is_finite() && key.value.is_finite());
+    let picture = ends.map(|ends| figure::interval(key.value, ends, colour, &label));
+    KeyView {
+        name: &key.name,
+        printed: key.printed(),
+        interval: key.printed_interval(),
+        picture,
+        badge: key.badge.map(badge),
+        about: spans(&key.about),
     }
 }
 
-fn answer(answer: &Answer) -> AnswerView {
-    AnswerView { verdict: answer.verdict.map(verdict), text: spans(&answer.text) }
+fn provenance(provenance: &Provenance) -> ProvenanceView<'_> {
+    ProvenanceView { facts: provenance.facts(), command: provenance.command.as_deref() }
 }
 
-fn verdict(verdict: Verdict) -> VerdictView {
-    let class = match verdict {
-        Verdict::Holds => "good",
-        Verdict::DoesNotHold => "bad",
-        Verdict::Open => "open",
-    };
-    VerdictView { class, name: verdict.name() }
+fn section(section: &Section) -> SectionView<'_> {
+    // Each word is explained where a section first says it.
+    let mut words = Words::default();
+    SectionView {
+        id: &section.id,
+        title: &section.title,
+        tone: section.answers.iter().find_map(|answer| answer.verdict).map(|badge| badge.tone().class()),
+        question: words.explain(&section.question),
+        answers: section.answers.iter().map(|from| answer(from, &mut words)).collect(),
+        blocks: section.blocks.iter().map(|from| block(from, &mut words)).collect(),
+    }
 }
 
-fn block(from: &Block) -> BlockView<'_> {
+/// The words that a section has explained already.
+#[derive(Default)]
+struct Words(Vec<&'static str>);
+
+impl Words {
+    fn explain(&mut self, text: &str) -> Vec<Span> {
+        explained(spans(text), &mut self.0)
+    }
+}
+
+fn answer(answer: &Answer, words: &mut Words) -> AnswerView {
+    AnswerView { verdict: answer.verdict.map(badge), text: words.explain(&answer.text) }
+}
+
+fn badge(badge: Badge) -> BadgeView {
+    BadgeView { class: badge.tone().class(), name: badge.name() }
+}
+
+fn block<'a>(from: &'a Block, words: &mut Words) -> BlockView<'a> {
     match from {
-        Block::Text(text) => BlockView::Text { paragraphs: paragraphs(text) },
-        Block::Table(from) => BlockView::Table { table: table(from) },
-        Block::Figure(from) => BlockView::Figure { figure: figure(from, true) },
-        Block::Gallery(figures) => BlockView::Gallery { figures: figures.iter().map(|f| figure(f, false)).collect() },
-        Block::Fold(title, blocks) => BlockView::Fold { title, blocks: blocks.iter().map(block).collect() },
+        Block::Text(text) => {
+            let paragraphs = paragraphs(text).into_iter().map(|spans| explained(spans, &mut words.0)).collect();
+            BlockView::Text { paragraphs }
+        }
+        Block::Table(from) => BlockView::Table { table: table(from, words) },
+        Block::Figure(from) => BlockView::Figure { figure: figure(from, true, words) },
+        Block::Gallery(figures) => {
+            BlockView::Gallery { figures: figures.iter().map(|f| figure(f, false, words)).collect() }
+        }
+        Block::Fold(title, blocks) => {
+            BlockView::Fold { title, blocks: blocks.iter().map(|from| block(from, words)).collect() }
+        }
     }
 }
 
 /// A figure that may be wide is drawn twice, and the style sheet shows the drawing that has room.
-fn figure(figure: &Figure, may_be_wide: bool) -> FigureView<'_> {
+fn figure<'a>(figure: &'a Figure, may_be_wide: bool, words: &mut Words) -> FigureView<'a> {
     FigureView {
         name: &figure.name,
-        caption: spans(&figure.caption),
+        caption: words.explain(&figure.caption),
         wide: may_be_wide.then(|| figure.inline_svg(WIDE)),
         narrow: figure.inline_svg(if may_be_wide { NARROW } else { SMALL }),
     }
 }
 
-fn table(table: &Table) -> TableView<'_> {
+fn table<'a>(table: &'a Table, words: &mut Words) -> TableView<'a> {
     TableView {
         name: &table.name,
-        caption: spans(&table.caption),
+        caption: words.explain(&table.caption),
         label: &table.label,
         columns: (0..table.columns.len()).map(|j| column(table, j)).collect(),
         rows: (0..table.rows.len()).map(|i| row(table, i)).collect(),
-        notes: table.notes.iter().map(|note| spans(note)).collect(),
+        notes: table.notes.iter().map(|note| words.explain(note)).collect(),
     }
 }
 
@@ -186,6 +252,7 @@ fn column(table: &Table, j: usize) -> ColumnView<'_> {
     let cells = || table.rows.iter().filter_map(|row| row.cells.get(j));
     ColumnView {
         name: &column.name,
+        tip: tip(&column.name),
         paper: column.source == Source::Paper,
         words: column.is_text(),
         first: if column.best == Some(Best::Largest) { "descending" } else { "ascending" },
@@ -198,7 +265,12 @@ fn row(table: &Table, i: usize) -> RowView<'_> {
     let row = &table.rows[i];
     let empty = Cell::default();
     let cell = |(j, column)| cell(column, row.cells.get(j).unwrap_or(&empty), table.is_best(i, j));
-    RowView { label: &row.label, rule: row.rule && i > 0, cells: table.columns.iter().enumerate().map(cell).collect() }
+    RowView {
+        label: &row.label,
+        tip: tip(&row.label),
+        rule: row.rule && i > 0,
+        cells: table.columns.iter().enumerate().map(cell).collect(),
+    }
 }
 
 fn cell(column: &Column, cell: &Cell, best: bool) -> CellView {
@@ -212,6 +284,6 @@ fn cell(column: &Column, cell: &Cell, best: bool) -> CellView {
             Mark::Better => ("+", "significantly better"),
             Mark::Worse => ("−", "significantly worse"),
         }),
-        verdict: cell.verdict.map(verdict),
+        verdict: cell.verdict.map(|verdict| badge(verdict.badge())),
     }
 }

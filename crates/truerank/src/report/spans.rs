@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::layout::joined;
+
 /// A piece of a paragraph.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Span {
@@ -9,6 +11,8 @@ pub struct Span {
     pub code: bool,
     /// The text, without backticks.
     pub text: String,
+    /// What explains the word.
+    pub tip: Option<&'static str>,
 }
 
 /// Paragraphs, which blank lines part, in pieces.
@@ -33,8 +37,15 @@ pub fn paragraphs(text: &str) -> Vec<Vec<Span>> {
 pub fn spans(text: &str) -> Vec<Span> {
     let mut pieces: Vec<&str> = text.split('`').collect();
     let odd = pieces.len().is_multiple_of(2).then(|| pieces.pop()).flatten();
-    let mut out: Vec<Span> =
-        pieces.iter().enumerate().map(|(i, piece)| Span { code: i % 2 == 1, text: piece.to_string() }).collect();
+    let mut out: Vec<Span> = pieces
+        .iter()
+        .enumerate()
+        .map(|(i, piece)| Span {
+            code: i % 2 == 1,
+            text: if i % 2 == 1 { piece.to_string() } else { joined(piece) },
+            tip: None,
+        })
+        .collect();
     if let (Some(rest), Some(last)) = (odd, out.last_mut()) {
         last.text += &format!("`{rest}");
     }
@@ -47,7 +58,7 @@ mod tests {
     use super::*;
 
     fn span(code: bool, text: &str) -> Span {
-        Span { code, text: text.into() }
+        Span { code, text: text.into(), tip: None }
     }
 
     #[test]

@@ -5,7 +5,7 @@ const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\"'&<>`";
 /// A report in which every string is hostile but the names of files, which are refused.
 fn hostile() -> Report {
     let text = || HOSTILE.to_string();
-    let answer = |verdict| Answer { verdict, text: text() };
+    let answer = |verdict: Option<Verdict>| Answer { verdict: verdict.map(Verdict::badge), text: text() };
     let cell = || Cell { verdict: Some(Verdict::Open), ..Cell::text(HOSTILE).half_width(0.1).mark(Mark::Worse) };
     let table = Table {
         name: "table".into(),
@@ -41,7 +41,18 @@ fn hostile() -> Report {
         answers: vec![answer(None), answer(Some(Verdict::Holds))],
         blocks,
     };
-    Report { title: text(), lead: text(), facts: vec![(text(), text())], sections: vec![section] }
+    let key = KeyResult {
+        name: text(),
+        value: 0.03,
+        interval: Some((0.01, 0.05)),
+        format: Format::Percent,
+        is_change: true,
+        badge: Some(Verdict::Holds.badge()),
+        about: text(),
+    };
+    let provenance = Provenance { settings: vec![(text(), text())], command: Some(text()), ..Provenance::of(text()) };
+    let (key, provenance) = (Some(key), Some(provenance));
+    Report { title: text(), lead: text(), key, facts: vec![(text(), text())], sections: vec![section], provenance }
 }
 
 #[test]
@@ -88,14 +99,32 @@ fn rows_are_sorted_by_the_whole_number() {
 #[test]
 fn verdicts_are_words() {
     let answers = [Verdict::Holds, Verdict::DoesNotHold, Verdict::Open]
-        .map(|verdict| Answer { verdict: Some(verdict), text: "so".into() })
+        .map(|verdict| Answer::new(verdict.badge(), "so"))
         .to_vec();
     let page =
         Report { sections: vec![Section { answers, ..Section::default() }], ..Report::default() }.html().unwrap();
-    for name in ["Holds", "Does not hold", "Open"] {
-        // Once at a glance, once in the section.
-        assert_eq!(page.matches(&format!("</svg>{name}</span>")).count(), 2);
+    for name in ["Yes", "No", "Open"] {
+        assert_eq!(page.matches(&format!("</svg>{name}</span>")).count(), 1);
     }
+}
+
+#[test]
+fn yes_to_a_problem_is_bad_news() {
+    let page = |badge: Badge| {
+        let section = Section { answers: vec![Answer::new(badge, "there is bias")], ..Section::default() };
+        Report { sections: vec![section], ..Report::default() }.html().unwrap()
+    };
+    assert!(page(Verdict::Holds.badge_of_problem()).contains("<span class=\"badge bad\">"));
+    assert!(page(Verdict::DoesNotHold.badge_of_problem()).contains("<span class=\"badge good\">"));
+}
+
+#[test]
+fn the_key_result_has_its_interval_in_words_and_as_a_picture() {
+    let report = hostile();
+    let page = report.html().unwrap();
+    assert!(page.contains("<strong>+3.0\u{202f}%</strong>") && page.contains("class=\"chart interval\""));
+    assert!(page.contains("<small>95\u{202f}% interval +1.0\u{202f}% to +5.0\u{202f}%</small>"));
+    assert!(report.text().contains("Yes: +3.0\u{202f}%"), "{}", report.text());
 }
 
 #[test]

@@ -2,17 +2,27 @@
 
 use serde_json::{Value, json};
 
-use super::plain::{TextTable, wrap};
-use super::{Answer, Block, Cell, Column, Format, Mark, Report, Row, Section, Source, Table, Verdict};
-use crate::text::printable;
+use super::plain::TextTable;
+use super::{Block, Cell, Column, Format, Layout, Mark, Report, Row, Section, Source, Table, Tone, Verdict};
 
 impl Report {
     /// What the page says at its top, then the answers and tables of each section; what is folded away stays away.
     pub fn text(&self) -> String {
-        let lead: String = self.lead.split("\n\n").map(wrap).collect();
-        let facts: String = self.facts.iter().map(|(name, value)| wrap(&format!("{name}: {value}"))).collect();
-        let sections = self.sections.iter().map(section_text).collect::<Vec<_>>();
-        format!("\n{lead}\n{facts}\n{}", sections.join("\n"))
+        self.text_in(&Layout::default())
+    }
+
+    /// The same, as wide as the layout has it, and with its colours.
+    pub fn text_in(&self, layout: &Layout) -> String {
+        let lead: String = self.lead.split("\n\n").map(|text| layout.wrap(text)).collect();
+        let key = self.key.as_ref().map(|key| format!("{}\n", layout.wrap_after(key.badge, &key.sentence())));
+        let facts: String = self.facts.iter().map(|(name, value)| layout.wrap(&format!("{name}: {value}"))).collect();
+        let sections = self
+            .sections
+            .iter()
+            .filter(|section| has_text(section))
+            .map(|section| section_text(section, layout))
+            .collect::<Vec<_>>();
+        format!("\n{lead}\n{}{facts}\n{}", key.unwrap_or_default(), sections.join("\n"))
     }
 
     /// The tables of all sections by name, folded ones too, for programs.
@@ -21,39 +31,44 @@ impl Report {
     }
 }
 
-fn section_text(section: &Section) -> String {
-    let mut text = format!("{}\n", printable(&section.title));
-    section.answers.iter().for_each(|answer| text += &wrap(&answer_text(answer)));
+/// Figures are not for terminals: a section that has nothing else is left out.
+fn has_text(section: &Section) -> bool {
+    !section.answers.is_empty() || section.blocks.iter().any(|block| matches!(block, Block::Table(_)))
+}
+
+fn section_text(section: &Section, layout: &Layout) -> String {
+    let mut text = format!("{}\n", layout.heading(&section.title));
+    section.answers.iter().for_each(|answer| text += &layout.wrap_after(answer.verdict, &answer.text));
     for block in &section.blocks {
         if let Block::Table(table) = block {
-            text += &format!("\n  {}\n\n{}", printable(&table.caption), table_text(table));
-            table.notes.iter().for_each(|note| text += &wrap(note));
+            text += &format!("\n{}\n{}", layout.wrap(&table.caption), table_text(table, layout));
+            table.notes.iter().for_each(|note| text += &layout.wrap(note));
         }
     }
     text
-}
-
-fn answer_text(answer: &Answer) -> String {
-    match answer.verdict {
-        Some(verdict) => format!("{}: {}", verdict_text(verdict), answer.text),
-        None => answer.text.clone(),
-    }
 }
 
 fn verdict_text(verdict: Verdict) -> String {
     verdict.name().to_lowercase()
 }
 
-fn table_text(table: &Table) -> String {
+fn table_text(table: &Table, layout: &Layout) -> String {
     let (header, rows) = table.printed();
     let mut text = TextTable::new(header);
     for (index, (row, cells)) in table.rows.iter().zip(rows).enumerate() {
         if row.rule && index > 0 {
             text.rule();
         }
-        text.row(cells);
+        let tones = std::iter::once(None).chain(row.cells.iter().map(tone).chain(std::iter::repeat(None)));
+        text.toned_row(cells.into_iter().zip(tones));
     }
-    text.render()
+    text.render_in(layout)
+}
+
+/// The colour of a cell: of its verdict, or of a significant difference.
+fn tone(cell: &Cell) -> Option<Tone> {
+    let of_mark = cell.mark.map(|mark| if mark == Mark::Better { Tone::Good } else { Tone::Bad });
+    cell.verdict.map(|verdict| verdict.badge().tone()).or(of_mark)
 }
 
 impl Table {
@@ -82,7 +97,7 @@ fn cell_text(cell: &Cell, column: &Column) -> String {
     let number = cell.text.clone().or_else(|| cell.value.map(|value| column.format.print(value)));
     let mark = match (cell.mark, cell.value) {
         (Some(Mark::Better), _) => "+",
-        (Some(Mark::Worse), _) => "-",
+        (Some(Mark::Worse), _) => "−",
         // A space, so that digits align.
         (None, Some(_)) if column.format == Format::Measure && column.source == Source::Ours => " ",
         (None, _) => "",

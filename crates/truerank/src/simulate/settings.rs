@@ -87,7 +87,7 @@ impl Simulation {
     }
 
     /// η of each cluster: those that were given, or the paper's.
-    fn depths(&self) -> Result<Vec<f64>> {
+    pub(super) fn depths(&self) -> Result<Vec<f64>> {
         let clusters = self.users.unwrap_or(CLUSTERS);
         match paper_etas(clusters) {
             _ if !self.etas.is_empty() => Ok(self.etas.clone()),

@@ -10,14 +10,22 @@ use crate::click_model::{ClickModel, DocumentParameters, KnownUser, OfUsers, Use
 use crate::ids::Ids;
 use crate::propensity::{Fit, Propensities};
 
+/// Users whose truth is written as JSON at most.
+const MOST_IN_JSON: usize = 100_000;
+
 impl Simulation {
-    /// Where the truth about a simulated log goes: that of `clicks.csv.gz` to `clicks.propensities.json`, or where clicks did
-    /// not come from the position-based model to `clicks.click-model.json`.
+    /// Where the truth about a simulated log goes: that of `clicks.csv.gz` to `clicks.propensities.json`, of more than 100,000 users
+    /// to `clicks.propensities.parquet`, or where clicks did not come from the position-based model to `clicks.click-model.json`.
     pub fn truth_path(&self, log: &Path) -> PathBuf {
         let name = log.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let stem = name.split_once('.').map_or(name.as_str(), |(stem, _)| stem);
-        let what = if self.is_position_based() { "propensities" } else { "click-model" };
-        log.with_file_name(format!("{stem}.{what}.json"))
+        let users = self.depths().map_or(0, |depths| depths.len()) * self.users_per_cluster;
+        let what = match self.is_position_based() {
+            true if users > MOST_IN_JSON => "propensities.parquet",
+            true => "propensities.json",
+            false => "click-model.json",
+        };
+        log.with_file_name(format!("{stem}.{what}"))
     }
 }
 

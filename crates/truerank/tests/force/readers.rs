@@ -420,13 +420,15 @@ fn change_counts(counts: &mut Counts, change: &[u8]) {
 }
 
 fn artefacts(sample: &Arc<Sample>) -> Vec<Reader> {
-    let mut readers = vec![propensities(sample), relevance(sample), ranker(sample)];
+    let mut readers = propensities(sample);
+    readers.extend([relevance(sample), ranker(sample)]);
     let features = texts(&["user,age,pro\n7,31,0\nada,28.5,1\n"]);
     readers.push(reader("user features", "users.csv", features, |path, _| Contexts::read(path).map(drop)));
     readers
 }
 
-fn propensities(sample: &Arc<Sample>) -> Reader {
+/// Of JSON and of Parquet.
+fn propensities(sample: &Arc<Sample>) -> Vec<Reader> {
     let positions = sample.propensities.positions();
     let plain = sample.written("p.json", |path| sample.propensities.write(path));
     let detailed = Propensities {
@@ -441,18 +443,26 @@ fn propensities(sample: &Arc<Sample>) -> Reader {
         },
         ..sample.propensities.clone()
     };
+    detailed.write(&sample.folder.join("p.parquet")).unwrap();
     let detailed = sample.written("p.json", |path| detailed.write(path));
-    let used = sample.clone();
-    reader("propensities", "p.json", vec![plain, detailed], move |path, _| {
-        let read = Propensities::read(path)?;
-        use_counts(&used.counts, &read);
-        if let Ok(examination) = Examination::new(&read, &used.counts) {
-            let sum: f64 = used.counts.cells.iter().map(|cell| examination.of(cell.user, cell.position)).sum();
-            assert!(!sum.is_nan());
+    let used = [sample.clone(), sample.clone()];
+    let read_and_use = |used: Arc<Sample>| {
+        move |path: &Path, _: u64| {
+            let read = Propensities::read(path)?;
+            use_counts(&used.counts, &read);
+            if let Ok(examination) = Examination::new(&read, &used.counts) {
+                let sum: f64 = used.counts.cells.iter().map(|cell| examination.of(cell.user, cell.position)).sum();
+                assert!(!sum.is_nan());
+            }
+            (0..read.users.len()).for_each(|user| drop(read.level_and_shape(read.of_user(user))));
+            read.write(&path.with_file_name("again.json"))
         }
-        (0..read.users.len()).for_each(|user| drop(read.level_and_shape(read.of_user(user))));
-        read.write(&path.with_file_name("again.json"))
-    })
+    };
+    let [json, table] = used.map(read_and_use);
+    vec![
+        reader("propensities", "p.json", vec![plain, detailed], json),
+        reader("propensities as a table", "p.parquet", sample.tables("p.parquet"), table),
+    ]
 }
 
 fn relevance(sample: &Arc<Sample>) -> Reader {

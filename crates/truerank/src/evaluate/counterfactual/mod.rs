@@ -280,6 +280,23 @@ impl Counterfactual {
         self.judgement(ratios, 0, 0)
     }
 
+    /// How many pages of a judged query there are.
+    pub(crate) fn pages_of(&self, place: usize) -> u64 {
+        self.queries[place].pages()
+    }
+
+    /// The first row of a judged query's documents.
+    pub(crate) fn first_row(&self, place: usize) -> usize {
+        self.queries[place].rows.start
+    }
+
+    /// The rows of the list that most pages of a judged query showed, as shown; the first of equals.
+    pub(crate) fn most_shown(&self, place: usize) -> &[u32] {
+        let lists = self.queries[place].lists.iter();
+        let most = lists.reduce(|most, list| if list.pages > most.pages { list } else { most });
+        most.map_or(&[], |list| &list.rows)
+    }
+
     fn gain(&self, row: u32) -> f64 {
         self.gains[row as usize].unwrap_or(0.0)
     }

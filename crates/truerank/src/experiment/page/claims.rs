@@ -21,9 +21,9 @@ pub fn section(claims: &[Claim]) -> Option<Section> {
         label: "claim".into(),
         columns: vec![
             Column::new("question", Format::Text),
-            Column::new("verdict", Format::Text),
+            Column::new("holds?", Format::Text),
             Column::new("p", Format::PValue),
-            Column::new("shown", Format::Text),
+            Column::new("shown in", Format::Text),
             Column::new("weakest comparison", Format::Text),
             Column::new("difference", Format::Measure),
         ],
@@ -32,7 +32,7 @@ pub fn section(claims: &[Claim]) -> Option<Section> {
     };
     Some(Section {
         id: "claims".into(),
-        title: "What holds".into(),
+        title: "Which claims hold?".into(),
         question: "Which claims hold on these data?".into(),
         answers,
         blocks: vec![Block::Table(table)],

@@ -7,9 +7,10 @@ pub(super) use claims::{CLAIMS, answer};
 pub(super) use parts::*;
 
 use super::runner::count_of;
-use super::{Question, Results};
+use super::{Method, NDCG5, Question, Results, Source};
+use crate::evaluate::FEWEST_RUNS;
 use crate::ranker::ModelForm;
-use crate::report::{Format, Report, Section};
+use crate::report::{Format, KeyResult, Provenance, Report, Section};
 
 impl Results {
     /// The report on what is finished.
@@ -18,7 +19,49 @@ impl Results {
         let mut sections: Vec<Section> = claims::section(&claims).into_iter().collect();
         sections.extend(self.settings.questions.iter().filter_map(|question| question.section(self, &claims)));
         let title = "Learning to rank from the clicks of different people".into();
-        Report { title, lead: self.lead(), facts: self.facts(), sections }
+        let (lead, key, facts) = (self.lead(), self.key(), self.facts());
+        Report { title, lead, key, facts, sections, provenance: Some(self.provenance()) }
+    }
+
+    /// user-aware beside the usual correction, by the first question that compares them.
+    fn key(&self) -> Option<KeyResult> {
+        let model = self.settings.models.first()?;
+        let questions = self.settings.questions.iter();
+        let (source, examination) = questions.into_iter().find_map(|question| match question {
+            Question::Rq1 => Some((Source::Known, "with the simulation's true examination")),
+            Question::Rq4 => Some((self.settings.rq4.main, "with examination estimated from the clicks")),
+            _ => None,
+        })?;
+        let of = |method| self.on(self.main_log(), method, source, model);
+        let (aware, usual) = (of(Method::USER_AWARE)?, of(Method::IPS_PBM)?);
+        let test = aware.test(&usual, NDCG5)?.test;
+        let is_tested = self.settings.seeds.len() >= FEWEST_RUNS;
+        let over = match is_tested {
+            true => "seeds and test queries",
+            false => "test queries of too few runs to tell what other logs would give",
+        };
+        Some(KeyResult {
+            name: "nDCG@5 of user-aware compared with ips-pbm".into(),
+            value: test.difference,
+            interval: Some((test.difference - test.half_width(), test.difference + test.half_width())),
+            format: Format::Measure,
+            is_change: true,
+            // The table of claims says verdicts.
+            badge: None,
+            about: format!(
+                "{} against {} {examination}, {} rankers; the interval is over {over}.",
+                Format::Measure.print(aware.mean(NDCG5)),
+                Format::Measure.print(usual.mean(NDCG5)),
+                model.name()
+            ),
+        })
+    }
+
+    /// The settings are in `experiment.toml` beside the page.
+    fn provenance(&self) -> Provenance {
+        let command = "truerank experiment --config experiment.toml -o results/".to_string();
+        let settings = vec![("all".to_string(), "experiment.toml, beside this page".to_string())];
+        Provenance { settings, ..Provenance::of(self.settings.data.name()) }.command(command)
     }
 
     fn lead(&self) -> String {

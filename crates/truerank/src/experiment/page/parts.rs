@@ -19,11 +19,11 @@ pub fn marks(seeds: usize) -> String {
 pub fn marks_against(what: &str, seeds: usize) -> String {
     match seeds < FEWEST_RUNS {
         true => format!(
-            "+ and − : these rankers are significantly better or worse than {what} on queries like these (paired t-test over \
+            "+ and −: these rankers are significantly better or worse than {what} on queries like these (paired t-test over \
              test queries, p < .05); fewer than {FEWEST_RUNS} seeds cannot tell what other logs and initial weights would give."
         ),
         false => format!(
-            "+ and − : significantly better or worse than {what} (p < .05, tested over seeds and test queries together; \
+            "+ and −: significantly better or worse than {what} (p < .05, tested over seeds and test queries together; \
              squared errors over logs)."
         ),
     }
@@ -113,7 +113,7 @@ fn extent(claim: &Claim, name: Method) -> String {
     match (claim.is_tested(), shown, below) {
         (false, ..) => format!("in these runs user-aware is ahead of {name} on {ahead} of {count} measures"),
         (true, shown, _) if shown == count => format!("user-aware beats {name} on all {count} measures"),
-        (true, 0, 0) => format!("no measure tells user-aware and {name} apart"),
+        (true, 0, 0) => format!("No measure tells user-aware and {name} apart"),
         (true, 0, below) => format!("user-aware loses to {name} on {below} of {count} measures"),
         (true, shown, _) => format!("user-aware beats {name} on {shown} of {count} measures, not on all"),
     }

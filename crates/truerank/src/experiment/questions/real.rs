@@ -249,15 +249,13 @@ fn table(model: &ModelForm, groups: &[(Method, Group<'_>)], aware: &Group<'_>) -
 fn notes(groups: &[(Method, Group<'_>)], aware: &Group<'_>, knows_truth: bool) -> Vec<String> {
     let mut notes = vec![match aware.interval(NDCG5) {
         Some(_) => {
-            "+ and − : significantly better or worse than user-aware on this log (p < .05, tested over the seeds of \
+            "+ and −: significantly better or worse than user-aware on this log (p < .05, tested over the seeds of \
                     training, from three on, and test queries together). ± is half the 95 % interval over seeds."
                 .to_string()
         }
-        None => {
-            "+ and − : significantly better or worse than user-aware on this log (paired t-test over test queries, \
+        None => "+ and −: significantly better or worse than user-aware on this log (paired t-test over test queries, \
                  p < .05). Each ranker was trained once."
-                .to_string()
-        }
+            .to_string(),
     }];
     notes.extend(knows_truth.then(|| "MSE: mean squared error of estimated relevance over shown documents.".into()));
     let on_training = groups.iter().find(|(_, group)| group.judged_on() == JudgedOn::Training);

@@ -71,8 +71,8 @@ impl Ask for Rq1 {
     fn blocks(&self, results: &Results) -> Option<Vec<Block>> {
         let model = results.settings.models.first()?;
         let aware = main_group(results, Method::USER_AWARE, model)?;
-        let mut blocks = vec![Block::Table(measures_table(results, model, &aware))];
-        blocks.extend(intervals(results, model).map(Block::Figure));
+        let mut blocks =
+            vec![Block::Figure(intervals(results, model)), Block::Table(measures_table(results, model, &aware))];
         blocks.extend(wins(results, model, &aware).map(Block::Figure));
         blocks.push(Block::Text(
             "Estimated relevance against true grades: each row is a true grade, each column the grade nearest to the \
@@ -90,14 +90,16 @@ impl Ask for Rq1 {
     }
 }
 
-/// nDCG@5 of every method with its interval over seeds.
-fn intervals(results: &Results, model: &ModelForm) -> Option<Figure> {
+/// nDCG@5 of every method, with its interval over seeds where there are several.
+fn intervals(results: &Results, model: &ModelForm) -> Figure {
     // prs is far off, and would squeeze the others together.
     let methods = Method::ALL.into_iter().filter(|method| *method != Method::PRS);
     let dots: Vec<Dot> = methods.filter_map(|method| Some(dot(method, &main_group(results, method, model)?))).collect();
-    let caption = "nDCG@5 with 95 % intervals over seeds; prs is in the table.".to_string();
+    let intervals = if results.settings.seeds.len() > 1 { " with 95 % intervals over seeds" } else { "" };
+    let caption =
+        format!("nDCG@5 of every method, with the simulation's true examination{intervals}; prs is in the table.");
     let chart = Chart::Dots(Dots { axis: Axis::new("nDCG@5", Format::Measure), rows: dots });
-    (results.settings.seeds.len() > 1).then(|| Figure { name: "rq1".into(), caption, chart })
+    Figure { name: "rq1".into(), caption, chart }
 }
 
 /// Which of the paper's data sets ours is like.
@@ -120,7 +122,10 @@ fn measures_table(results: &Results, model: &ModelForm, aware: &Group<'_>) -> Ta
         "MSE: mean squared error of estimated relevance over shown documents.".to_string(),
     ];
     if let Some(beta) = main_group(results, Method::SMOOTHED, model).and_then(|smoothed| smoothed.beta()) {
-        notes.push(format!("The log chose β = {} for user-aware-smoothed, on average.", Format::Number.print(beta)));
+        notes.push(format!(
+            "β of user-aware-smoothed, estimated from each log: {} on average.",
+            Format::Number.print(beta)
+        ));
     }
     if has_paper(model) {
         columns.push(Column::new("nDCG@5", Format::Measure).paper());
@@ -146,7 +151,7 @@ fn measures_table(results: &Results, model: &ModelForm, aware: &Group<'_>) -> Ta
     Table {
         name: "rq1".into(),
         caption: format!(
-            "{} rankers, {sessions} sessions of {} kinds of users.",
+            "{} rankers, {sessions} sessions of {} kinds of users; corrections know the simulation's true examination.",
             model.name(),
             results.settings.clusters
         ),
@@ -249,7 +254,7 @@ fn click_rates(results: &Results) -> Option<Figure> {
     }
     let lines = Lines {
         x: Axis::new("position", Format::Count),
-        y: Axis::new("clicks per impression", Format::Measure),
+        y: Axis::new("clicks per impression", Format::Percent),
         series: all,
     };
     let caption = "Clicks per impression by position in the simulated log, mean over seeds.".to_string();

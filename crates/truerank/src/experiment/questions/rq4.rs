@@ -8,12 +8,12 @@ use crate::evaluate::mean;
 use crate::experiment::checks::{distinct, refuse};
 use crate::experiment::claim::BASELINES;
 use crate::experiment::page::{
-    THEIRS, interval_cell, main_group, marks, marks_against, method_row, paper_cell, user_curves,
+    THEIRS, dot, interval_cell, main_group, marks, marks_against, method_row, paper_cell, user_curves,
 };
 use crate::experiment::{Claim, Group, Method, NDCG5, Part, Results, Run, Settings, Source, paper, text};
 use crate::figures::examination_figure;
 use crate::ranker::ModelForm;
-use crate::report::{Best, Block, Cell, Column, Figure, Format, Row, Style, Table};
+use crate::report::{Axis, Best, Block, Cell, Chart, Column, Dot, Dots, Figure, Format, Row, Style, Table};
 
 /// The sources of θ of rq4.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,7 +84,10 @@ impl Ask for Rq4 {
     }
 
     fn blocks(&self, results: &Results) -> Option<Vec<Block>> {
-        let mut blocks = vec![Block::Table(methods_table(results)?)];
+        let table = methods_table(results)?;
+        let mut blocks: Vec<Block> =
+            results.settings.models.iter().map(|model| Block::Figure(methods_figure(results, model))).collect();
+        blocks.push(Block::Table(table));
         blocks.extend(sources_table(results).map(Block::Table));
         blocks.extend(population_figure(results).map(Block::Figure));
         blocks.extend(users_figure(results).map(Block::Figure));
@@ -106,6 +109,26 @@ fn entries(results: &Results) -> Vec<Entry> {
     let before = entries.iter().position(|entry| entry.method == Method::STRAIGHTFORWARD).unwrap_or(entries.len());
     entries.insert(before, Entry { method: Method::STRAIGHTFORWARD, source: Source::Cpbm, name: "cpbm".into() });
     entries
+}
+
+/// nDCG@5 of every method of the table, with its interval over seeds where there are several.
+fn methods_figure(results: &Results, model: &ModelForm) -> Figure {
+    // prs is far off, and would squeeze the others together.
+    let shown = entries(results).into_iter().filter(|entry| entry.method != Method::PRS);
+    let row = |entry: Entry| {
+        let group = results.on(results.main_log(), entry.method, entry.source, model)?;
+        Some(Dot { name: entry.name, ..dot(entry.method, &group) })
+    };
+    let intervals = if results.settings.seeds.len() > 1 { " with 95 % intervals over seeds" } else { "" };
+    let rows = shown.filter_map(row).collect();
+    Figure {
+        name: format!("rq4-{}", model.to_string().replace([':', ','], "-")),
+        caption: format!(
+            "nDCG@5 of {} rankers with estimated examination{intervals}; prs is in the table.",
+            model.name()
+        ),
+        chart: Chart::Dots(Dots { axis: Axis::new("nDCG@5", Format::Measure), rows }),
+    }
 }
 
 fn methods_table(results: &Results) -> Option<Table> {

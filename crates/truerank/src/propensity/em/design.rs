@@ -57,6 +57,23 @@ impl<'a> Design<'a> {
         design
     }
 
+    /// Some of the rows, in columns that are standardised as those of all are: coefficients mean the same.
+    pub fn select(&self, rows: &[u32]) -> Design<'_> {
+        Design {
+            features: Cow::Borrowed(&self.features),
+            width: self.width,
+            rows: rows.iter().map(|&row| self.rows[row as usize]).collect(),
+            mean: self.mean.clone(),
+            scale: self.scale.clone(),
+            extra: if self.extra.is_empty() {
+                Vec::new()
+            } else {
+                rows.iter().map(|&row| self.extra[row as usize]).collect()
+            },
+            root: self.root.clone(),
+        }
+    }
+
     /// No features but this column.
     pub fn of_column(column: &[f64]) -> Self {
         let empty = Design {

@@ -50,8 +50,8 @@ impl RegressionEm {
         }
         let data = data_for(&relevance, log.data)?;
         let group_of_user: Vec<u32> = match users {
-            EmUsers::Together => vec![0; counts.users().len()],
-            _ => (0..counts.users().len() as u32).collect(),
+            EmUsers::Each => (0..counts.users().len() as u32).collect(),
+            _ => vec![0; counts.users().len()],
         };
         // First, as documents that are not in the data set compare nothing either.
         let mut fitting = Fitting::new(self, (users, relevance), log, data, &group_of_user, progress)?;
@@ -112,10 +112,12 @@ pub(super) struct Fitting<'a> {
     relevance: RelevanceForm,
     pub counts: &'a dyn CountsView,
     data: Option<&'a Dataset>,
+    /// Every user by themselves where θ of each is free, else all together.
     pub observations: Box<dyn Observed>,
     /// Which shown documents are in the data set, if not all.
     pub keep: Option<Vec<bool>>,
-    rows: Vec<u32>,
+    /// The row of each document that is kept, where there are features.
+    pub rows: Vec<u32>,
     unmatched: Option<String>,
     pub progress: &'a dyn Progress,
     /// n(u) of each user, or of all users taken together.
@@ -206,14 +208,24 @@ impl<'a> Fitting<'a> {
     }
 
     pub(super) fn basis(&self, weighted: &Weighted<'_>) -> Result<Basis<'a>> {
-        let features = self.data.map(|data| (data, self.rows.as_slice()));
+        self.basis_of(weighted, &self.rows)
+    }
+
+    /// What γ is regressed on where documents are those of `rows` of the data.
+    fn basis_of(&self, weighted: &Weighted<'_>, rows: &[u32]) -> Result<Basis<'a>> {
+        let features = self.data.map(|data| (data, rows));
         let em = self.em;
         Basis::new((&self.relevance, em.prior), features, weighted, em.squarem(), em.seed, self.progress)
     }
 
     pub(super) fn fit(&self, observations: &dyn Observed) -> Result<(Basis<'a>, Fitted)> {
+        self.fit_rows(observations, &self.rows)
+    }
+
+    /// The same where documents are those of `rows` of the data.
+    pub(super) fn fit_rows(&self, observations: &dyn Observed, rows: &[u32]) -> Result<(Basis<'a>, Fitted)> {
         let weighted = Weighted::new(observations)?;
-        let basis = self.basis(&weighted)?;
+        let basis = self.basis_of(&weighted, rows)?;
         self.progress.begin("estimating examination", self.em.iterations as u64);
         let fit = basis.fit(&weighted, None, self.em.squarem(), self.progress)?;
         Ok((basis, fit))
@@ -274,9 +286,9 @@ impl<'a> Fitting<'a> {
         let docs = self.observations.docs().iter().zip(&found.fit.relevance);
         let details = Details {
             population: Evidence { standard_errors: found.population_errors, ..Evidence::of_positions(self.counts)? },
-            by_user: match personalized {
-                true => Evidence { standard_errors: found.by_user_errors, ..Evidence::of_users(self.counts)? },
-                false => Evidence::default(),
+            by_user: match (personalized, self.em.evidence_of_users) {
+                (true, true) => Evidence { standard_errors: found.by_user_errors, ..Evidence::of_users(self.counts)? },
+                _ => Evidence::default(),
             },
             fit: Some(Fit {
                 log_likelihood: found.fit.log_likelihood.iter().map(|value| value / found.fit.impressions).collect(),

@@ -85,6 +85,11 @@ impl<'a> Basis<'a> {
         Basis { columns: None, prior }
     }
 
+    /// The same for some of the documents.
+    pub fn select(&self, docs: &[u32]) -> Basis<'_> {
+        Basis { columns: self.columns.as_ref().map(|design| Box::new(design.select(docs))), prior: self.prior }
+    }
+
     /// Fits θ and γ, from where `start` left them.
     pub fn fit(
         &self,
@@ -143,7 +148,8 @@ impl<'a> Basis<'a> {
         Ok((0..observations.docs().len()).map(|doc| mean.of(doc)).collect())
     }
 
-    fn mean<'d>(&'d self, clicks: &Clicks<'_>) -> Mean<'d> {
+    /// The mean of each document's prior before a fit.
+    pub fn mean<'d>(&'d self, clicks: &Clicks<'_>) -> Mean<'d> {
         match &self.columns {
             None => clicks.mean_by_place(),
             Some(design) => Mean::by_features(design, clicks.first_guess.1),

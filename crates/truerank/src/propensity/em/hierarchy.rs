@@ -174,6 +174,16 @@ impl<'a> Clicks<'a> {
         Mean::by_place(&self.mean_positions, self.positions(), self.first_guess.1)
     }
 
+    /// Clicks of each document.
+    pub fn of_docs(&self) -> &[f64] {
+        &self.clicks
+    }
+
+    /// All impressions.
+    pub fn impressions(&self) -> f64 {
+        self.impressions
+    }
+
     /// Clicks of each slot.
     pub fn in_slot(&self) -> &[f64] {
         &self.in_slot
@@ -463,7 +473,7 @@ impl Iteration for Hierarchy<'_> {
             Slots::Free => self.move_free(&theta, &swept),
             Slots::Kinds(kinds) => {
                 let expected = kinds.expect(&self.clicks.of_users(&swept.exposed));
-                kinds.update(&expected);
+                kinds.update(&expected.sums);
                 // What users were expected to be exposed to, documents have counted already.
                 let exposure: f64 = swept.exposure.iter().zip(&swept.relevance).map(|(e, gamma)| e * gamma).sum();
                 (swept.log_likelihood + exposure + expected.log_likelihood, expected.theta)

@@ -12,6 +12,7 @@ mod hierarchy;
 mod kinds;
 mod learner;
 mod logistic;
+mod passes;
 mod prior;
 mod relevance;
 mod second_opinion;
@@ -218,6 +219,8 @@ options! {
     beside {
         /// Whether SQUAREM shortens the iteration; without it, plain EM.
         accelerated: bool = true,
+        /// Whether impressions and clicks behind each user's values are kept beside them.
+        evidence_of_users: bool = true,
     }
 }
 

@@ -4,9 +4,10 @@ use proptest::prelude::*;
 
 use super::design::Design;
 use super::expectation::Weighted;
-use super::fit::Basis;
+use super::fit::{Basis, Fitted};
 use super::hierarchy::{Clicks, Hierarchy, Slots};
 use super::logistic::Logistic;
+use super::passes::Passes;
 use super::prior::Mean;
 use super::relevance::RelevanceModel;
 use super::squarem::Squarem;
@@ -16,6 +17,7 @@ use crate::data::{Dataset, DatasetBuilder};
 use crate::ids::Ids;
 use crate::log::Log;
 use crate::progress::Silent;
+use crate::propensity::by_user::UserEntries;
 use crate::propensity::observations::{Observations, Observed};
 use crate::propensity::users::Kinds;
 use crate::simulate::{ShownLists, Simulation};
@@ -270,6 +272,47 @@ fn slopes_of_the_hierarchy_are_those_of_differences() {
             slopes[index]
         );
     }
+}
+
+/// Users of two kinds, and documents at several positions.
+fn kinds_of_users() -> Counts {
+    let data = data(60);
+    let lists = [ShownLists::top(&data, &vec![0.0; data.len()], 4).unwrap()];
+    let simulation = Simulation::new().etas(vec![1.8, 0.2]).users_per_cluster(30).sessions(9000).swap(0.6).seed(5);
+    simulation.prepare(&data, &lists).unwrap().counts().unwrap()
+}
+
+#[test]
+fn passes_over_users_arrive_where_the_hierarchy_does() {
+    let counts = kinds_of_users();
+    let (together, each) = (Observations::of_population(&counts), Observations::of_users(&counts));
+    let squarem = Squarem { iterations: 900, tolerance: 1e-13, accelerated: true };
+    let weighted = Weighted::new(&together).unwrap();
+    let population = Basis::table(RelevancePrior::Fitted).fit(&weighted, None, squarem, &Silent).unwrap();
+    let clicks = Clicks::new(&each, None).unwrap();
+    let exposed = clicks.exposed_to(&population.relevance).unwrap();
+    let kinds = Kinds::find(&clicks.of_users(&exposed), 2, 1);
+
+    let theta = kinds.expect(&clicks.of_users(&exposed)).theta;
+    let slow = Hierarchy::new(&clicks, clicks.mean_by_place(), Slots::Kinds(kinds.clone()));
+    let start = slow.start_with(&theta, population.shape());
+    let (slow, _) = slow.run(start, squarem, &Silent).unwrap();
+
+    let entries = UserEntries::of(&counts, None).unwrap();
+    let passes = Passes::new(&entries, clicks.of_docs(), clicks.mean_by_place(), kinds, clicks.impressions());
+    let (fast, _, users) = passes.run(&population, squarem, &Silent).unwrap();
+
+    for pair in fast.log_likelihood.windows(2) {
+        assert!(pair[1] >= pair[0] - 1e-9 * pair[0].abs(), "{} after {}", pair[1], pair[0]);
+    }
+    let last = |fit: &Fitted| *fit.log_likelihood.last().unwrap();
+    assert!((last(&fast) / last(&slow) - 1.0).abs() < 1e-7, "{} {}", last(&fast), last(&slow));
+    // θ and γ have a common factor that nothing fixes.
+    let scale = slow.examination.iter().sum::<f64>() / users.theta.iter().sum::<f64>();
+    for (fast, slow) in users.theta.iter().zip(&slow.examination) {
+        assert!((fast * scale / slow - 1.0).abs() < 0.01, "{} {slow}", fast * scale);
+    }
+    assert!((0..30).all(|user| users.kind[user] == users.kind[0] && users.kind[30 + user] != users.kind[0]));
 }
 
 /// One γ for all documents, known: then θ is clicks over exposure, up to half a click.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::{Grouping, Identifiability, Links, Slot, sorted_distinct};
+use super::{Grouping, Identifiability, Links, sorted_distinct};
 use crate::counts::CountsView;
 use crate::ids::Ids;
 
@@ -171,20 +171,18 @@ impl Identifiability {
 
     /// Where there are no clicks, so that θ is estimated at 0 unless something pulls it up.
     pub fn explain_silent(&self) -> Option<String> {
-        if self.silent.is_empty() {
-            return None;
-        }
-        let positions = |slots: &[Slot]| sorted_distinct(slots.iter().map(|slot| slot.position));
+        let silent = || (1..).zip(self.silent.iter().copied()).filter(|(_, slots)| *slots > 0);
+        silent().next()?;
         let clicked = self.position_pieces.concat();
-        let nowhere: Vec<u32> = positions(&self.silent).into_iter().filter(|p| !clicked.contains(p)).collect();
+        let nowhere: Vec<u32> = silent().map(|(position, _)| position).filter(|p| !clicked.contains(p)).collect();
         let mut parts = Vec::new();
         if !nowhere.is_empty() {
             let verb = if nowhere.len() == 1 { "has" } else { "have" };
             parts.push(format!("{} {verb} no clicks at all", positions_text(&nowhere)));
         }
-        let others = self.silent.iter().filter(|slot| !nowhere.contains(&slot.position)).count();
+        let others: u64 = silent().filter(|(position, _)| !nowhere.contains(position)).map(|(_, slots)| slots).sum();
         if others > 0 {
-            let all = others + self.pieces.iter().map(|piece| piece.slots.len()).sum::<usize>();
+            let all = others + self.pieces.iter().map(|piece| piece.slots.len() as u64).sum::<u64>();
             let word = self.group_word(1);
             parts.push(format!("{others} of {all} pairs of a {word} and a position have no clicks"));
         }

@@ -96,8 +96,8 @@ pub struct Piece {
 pub struct Identifiability {
     /// The pieces, the one with the most impressions first.
     pub pieces: Vec<Piece>,
-    /// Slots with impressions but no click, sorted: their θ is estimated at 0.
-    pub silent: Vec<Slot>,
+    /// How many slots of each position have impressions but no click: their θ is estimated at 0.
+    pub silent: Vec<u64>,
     /// Sets of positions that hang together when users are merged, by their first position.
     position_pieces: Vec<Vec<u32>>,
     grouping: Grouping,
@@ -117,7 +117,16 @@ impl Identifiability {
         let slots = groups.slots(log.counts)?;
         let seen = Seen::of(log.counts, &slots)?;
         let sets = link(log, &slots, &seen, links)?;
-        Ok(Self::of_sets(slots.positions, &seen.live, &seen.impressions, sets, groups.grouping(), links))
+        let (mut pieces, piece_of_slot) = pieces(slots.positions, &seen.live, sets);
+        log.counts.for_each_cells(|cells| {
+            for cell in cells {
+                if let Some(piece) = pieces.get_mut(piece_of_slot[slots.of(cell) as usize] as usize) {
+                    piece.impressions += cell.impressions;
+                }
+            }
+        })?;
+        let silent = silent(slots.positions, &seen.live, |slot| seen.shown[slot]);
+        Ok(Self::of_pieces(slots.positions, pieces, silent, groups.grouping(), links))
     }
 
     /// The pieces of slots of which these pairs are linked by a clicked document; a value for each slot.
@@ -131,26 +140,26 @@ impl Identifiability {
         let live: Vec<bool> = clicks.iter().map(|&clicks| clicks > 0.0).collect();
         let mut sets = UnionFind::new(live.len() + positions);
         pairs.iter().for_each(|&(a, b)| sets.unite(a, b));
-        Self::of_sets(positions, &live, impressions, sets, groups.grouping(), Links::Documents)
+        let (mut pieces, piece_of_slot) = pieces(positions, &live, sets);
+        for (&piece, impressions) in piece_of_slot.iter().zip(impressions) {
+            if let Some(piece) = pieces.get_mut(piece as usize) {
+                piece.impressions += impressions;
+            }
+        }
+        let silent = silent(positions, &live, |slot| impressions[slot] > 0);
+        Self::of_pieces(positions, pieces, silent, groups.grouping(), Links::Documents)
     }
 
-    fn of_sets(
+    fn of_pieces(
         positions: usize,
-        live: &[bool],
-        impressions: &[u64],
-        sets: UnionFind,
+        mut pieces: Vec<Piece>,
+        silent: Vec<u64>,
         grouping: Grouping,
         linking: Links,
     ) -> Self {
-        let pieces = pieces(positions, live, impressions, sets);
-        let silent = (0..live.len()).filter(|&slot| impressions[slot] > 0 && !live[slot]);
-        Identifiability {
-            position_pieces: position_pieces(&pieces, positions),
-            silent: silent.map(|slot| slot_of(slot, positions)).collect(),
-            pieces,
-            grouping,
-            linking,
-        }
+        // Stable: pieces of equal size stay in the order of their first slots.
+        pieces.sort_by_key(|piece| std::cmp::Reverse(piece.impressions));
+        Identifiability { position_pieces: position_pieces(&pieces, positions), silent, pieces, grouping, linking }
     }
 
     /// Whether all slots with clicks can be compared.
@@ -167,23 +176,28 @@ impl Identifiability {
     /// Whether no two different positions are linked at all; then clicks alone say nothing about θ and no fit is
     /// meaningful. A log with a single position has nothing to compare and is not meant.
     pub fn nothing_connects_positions(&self) -> bool {
-        let silent = self.silent.iter().map(|slot| slot.position);
         let mut positions: Vec<u32> = self.position_pieces.concat();
-        positions.extend(silent);
+        positions.extend((1..).zip(&self.silent).filter(|(_, slots)| **slots > 0).map(|(position, _)| position));
         let several = positions.iter().any(|&position| position != positions[0]);
-        several && self.pieces.iter().all(|piece| piece.positions().len() == 1)
+        several
+            && self.pieces.iter().all(|piece| piece.slots.iter().all(|slot| slot.position == piece.slots[0].position))
     }
 }
 
 impl Piece {
     /// Its positions, sorted.
     pub fn positions(&self) -> Vec<u32> {
-        sorted_distinct(self.slots.iter().map(|slot| slot.position))
+        let most = self.slots.iter().map(|slot| slot.position).max().unwrap_or(0);
+        let mut has = vec![false; most as usize + 1];
+        self.slots.iter().for_each(|slot| has[slot.position as usize] = true);
+        (0..=most).filter(|&position| has[position as usize]).collect()
     }
 
     /// Its groups, sorted.
     pub fn groups(&self) -> Vec<u32> {
-        sorted_distinct(self.slots.iter().map(|slot| slot.group))
+        let mut groups: Vec<u32> = self.slots.iter().map(|slot| slot.group).collect();
+        groups.dedup();
+        groups
     }
 }
 
@@ -239,8 +253,8 @@ impl Slots<'_> {
 
 /// What one pass over the cells tells.
 struct Seen {
-    /// Impressions of each slot.
-    impressions: Vec<u64>,
+    /// Whether each slot has impressions.
+    shown: Vec<bool>,
     /// Whether each slot has clicks.
     live: Vec<bool>,
     /// Whether each document was clicked.
@@ -249,8 +263,8 @@ struct Seen {
 
 impl Seen {
     fn of(counts: &dyn CountsView, slots: &Slots<'_>) -> Result<Self> {
-        let (impressions, live) = (vec![0; slots.count()], vec![false; slots.count()]);
-        let mut seen = Seen { impressions, live, clicked: Vec::new() };
+        let (shown, live) = (vec![false; slots.count()], vec![false; slots.count()]);
+        let mut seen = Seen { shown, live, clicked: Vec::new() };
         counts.for_each_cells(|cells| by_document(cells).for_each(|of_doc| seen.add(of_doc, slots)))?;
         Ok(seen)
     }
@@ -258,7 +272,7 @@ impl Seen {
     fn add(&mut self, of_doc: &[Cell], slots: &Slots<'_>) {
         for cell in of_doc {
             let slot = slots.of(cell) as usize;
-            self.impressions[slot] += cell.impressions;
+            self.shown[slot] |= cell.impressions > 0;
             self.live[slot] |= cell.clicks > 0;
         }
         self.clicked.push(of_doc.iter().any(|cell| cell.clicks > 0));
@@ -308,23 +322,31 @@ fn link_shared(
     })
 }
 
-fn pieces(positions: usize, live: &[bool], impressions: &[u64], mut sets: UnionFind) -> Vec<Piece> {
+/// The pieces, in the order of their first slots and without their impressions, and the piece of each slot.
+fn pieces(positions: usize, live: &[bool], mut sets: UnionFind) -> (Vec<Piece>, Vec<u32>) {
     let mut pieces: Vec<Piece> = Vec::new();
-    let mut number_of = vec![usize::MAX; live.len()];
+    let mut piece_of_slot = vec![NO_PIECE; live.len()];
     for slot in (0..live.len()).filter(|&slot| live[slot]) {
-        // The root is the smallest member of its set, and hubs come last: it is a slot.
+        // The root is the smallest member of its set, and hubs come last: it is a slot, and was here first.
         let root = sets.find(slot as u32) as usize;
-        if number_of[root] == usize::MAX {
-            number_of[root] = pieces.len();
+        if piece_of_slot[root] == NO_PIECE {
+            piece_of_slot[root] = pieces.len() as u32;
             pieces.push(Piece { slots: Vec::new(), impressions: 0 });
         }
-        let piece = &mut pieces[number_of[root]];
-        piece.slots.push(slot_of(slot, positions));
-        piece.impressions += impressions[slot];
+        piece_of_slot[slot] = piece_of_slot[root];
+        pieces[piece_of_slot[slot] as usize].slots.push(slot_of(slot, positions));
     }
-    // Stable: pieces of equal size stay in the order of their first slots.
-    pieces.sort_by_key(|piece| std::cmp::Reverse(piece.impressions));
-    pieces
+    (pieces, piece_of_slot)
+}
+
+/// The piece of slots without clicks.
+const NO_PIECE: u32 = u32::MAX;
+
+/// How many slots of each position were shown something and have no clicks.
+fn silent(positions: usize, live: &[bool], shown: impl Fn(usize) -> bool) -> Vec<u64> {
+    let mut silent = vec![0; positions];
+    (0..live.len()).filter(|&slot| shown(slot) && !live[slot]).for_each(|slot| silent[slot % positions] += 1);
+    silent
 }
 
 /// The pieces of the graph in which the slots of a position are one node.

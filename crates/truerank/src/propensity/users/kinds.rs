@@ -63,19 +63,29 @@ pub(crate) struct ExpectedUsers {
     pub deviation: Vec<f64>,
     /// `P(kind m | clicks of u)`, a row of kinds per user.
     pub shares: Vec<f64>,
-    sums: KindSums,
+    pub sums: KindSums,
 }
 
 /// Sums over users by their shares.
 #[derive(Debug, Clone, Default)]
-struct KindSums {
+pub(crate) struct KindSums {
     users: Vec<f64>,
     /// For each kind and position: users who were shown anything there, their E θ and E ln θ.
     at: Vec<[f64; 3]>,
 }
 
+impl KindSums {
+    /// Adds the sums over other users.
+    pub fn add(&mut self, other: &KindSums) {
+        self.users.iter_mut().zip(&other.users).for_each(|(sum, part)| *sum += part);
+        for (sum, part) in self.at.iter_mut().zip(&other.at) {
+            *sum = [sum[0] + part[0], sum[1] + part[1], sum[2] + part[2]];
+        }
+    }
+}
+
 /// What does not depend on the user, for a kind and a position.
-struct Table {
+pub(crate) struct Table {
     shape: f64,
     rate: f64,
     /// `b ln(b/θ) − ln Γ(b)`.
@@ -107,10 +117,10 @@ impl Table {
         tabulated.unwrap_or_else(|| digamma(self.shape + clicks))
     }
 
-    /// ln of the probability of so many clicks, up to what no parameter changes.
-    fn log_likelihood(&self, clicks: f64, exposed: f64) -> f64 {
+    /// ln of the probability of so many clicks, up to what no parameter changes, given the logarithm of rate and exposure.
+    fn log_likelihood(&self, clicks: f64, log_rate: f64) -> f64 {
         let after = self.shape + clicks;
-        self.constant + self.log_gamma(clicks) - after * (self.rate + exposed).ln()
+        self.constant + self.log_gamma(clicks) - after * log_rate
     }
 }
 
@@ -160,7 +170,7 @@ impl Kinds {
         for _ in 0..iterations {
             let expected = self.expect(users);
             value = expected.log_likelihood;
-            self.update(&expected);
+            self.update(&expected.sums);
         }
         (self, value)
     }
@@ -169,43 +179,62 @@ impl Kinds {
         self.sizes.len()
     }
 
+    /// What does not depend on users, for each kind and position.
+    pub fn tables(&self) -> Vec<Table> {
+        let row = |index: usize| Table::new(self.theta[index], self.shape[index]);
+        (0..self.theta.len()).map(row).collect()
+    }
+
     /// What the clicks of every user say.
     pub fn expect(&self, users: &UserClicks<'_>) -> ExpectedUsers {
-        let positions = users.positions;
-        let row = |index: usize| Table::new(self.theta[index], self.shape[index]);
-        let tables: Vec<Table> = (0..self.theta.len()).map(row).collect();
+        let (positions, tables) = (users.positions, self.tables());
         let chunks = users.clicks.par_chunks(CHUNK * positions).zip(users.exposed.par_chunks(CHUNK * positions));
-        let parts: Vec<ExpectedUsers> =
-            chunks.map(|(clicks, exposed)| self.expect_chunk(clicks, exposed, positions, &tables)).collect();
+        let expect = |(clicks, exposed)| self.expect_with(&tables, &UserClicks { clicks, exposed, positions });
+        let parts: Vec<ExpectedUsers> = chunks.map(expect).collect();
         let mut whole = ExpectedUsers { sums: self.no_sums(), ..ExpectedUsers::default() };
         parts.into_iter().for_each(|part| whole.add(part));
         whole
     }
 
-    fn no_sums(&self) -> KindSums {
+    pub fn no_sums(&self) -> KindSums {
         KindSums { users: vec![0.0; self.count()], at: vec![[0.0; 3]; self.theta.len()] }
     }
 
-    fn expect_chunk(&self, clicks: &[f64], exposed: &[f64], positions: usize, tables: &[Table]) -> ExpectedUsers {
+    /// The same, given the tables, by one thread.
+    pub fn expect_with(&self, tables: &[Table], users: &UserClicks<'_>) -> ExpectedUsers {
+        let positions = users.positions;
         let mut found = ExpectedUsers { sums: self.no_sums(), ..ExpectedUsers::default() };
         let mut shares = vec![0.0; self.count()];
-        for (clicks, exposed) in clicks.chunks_exact(positions).zip(exposed.chunks_exact(positions)) {
-            found.log_likelihood += self.shares_of(clicks, exposed, tables, &mut shares);
-            found.add_user(clicks, exposed, tables, &shares);
+        let mut log_rates = vec![0.0; self.theta.len()];
+        for (clicks, exposed) in users.clicks.chunks_exact(positions).zip(users.exposed.chunks_exact(positions)) {
+            found.log_likelihood += self.shares_of(clicks, exposed, tables, &mut shares, &mut log_rates);
+            found.add_user(clicks, exposed, tables, &shares, &log_rates);
         }
         found
     }
 
-    /// `r(u,m) ∝ π_m·P(clicks of u | kind m)`, written over `shares`; returns the logarithm of the sum.
-    fn shares_of(&self, clicks: &[f64], exposed: &[f64], tables: &[Table], shares: &mut [f64]) -> f64 {
+    /// `r(u,m) ∝ π_m·P(clicks of u | kind m)`, written over `shares`; returns the logarithm of the sum. `log_rates` becomes the
+    /// logarithm of rate and exposure of each kind and position at which anything was shown.
+    fn shares_of(
+        &self,
+        clicks: &[f64],
+        exposed: &[f64],
+        tables: &[Table],
+        shares: &mut [f64],
+        log_rates: &mut [f64],
+    ) -> f64 {
         let positions = clicks.len();
         for (kind, share) in shares.iter_mut().enumerate() {
             let tables = &tables[kind * positions..][..positions];
-            let of_position = |k: usize| match exposed[k] > 0.0 || clicks[k] > 0.0 {
-                true => tables[k].log_likelihood(clicks[k], exposed[k]),
-                false => 0.0,
-            };
-            *share = self.sizes[kind].ln() + (0..positions).map(of_position).sum::<f64>();
+            let log_rates = &mut log_rates[kind * positions..][..positions];
+            let mut sum = 0.0;
+            for k in 0..positions {
+                if exposed[k] > 0.0 || clicks[k] > 0.0 {
+                    log_rates[k] = (tables[k].rate + exposed[k]).ln();
+                    sum += tables[k].log_likelihood(clicks[k], log_rates[k]);
+                }
+            }
+            *share = self.sizes[kind].ln() + sum;
         }
         let most = shares.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         shares.iter_mut().for_each(|log| *log = (*log - most).exp().max(LEAST_SHARE));
@@ -215,14 +244,14 @@ impl Kinds {
     }
 
     /// The kinds after the M-step.
-    pub fn update(&mut self, expected: &ExpectedUsers) {
+    pub fn update(&mut self, sums: &KindSums) {
         let positions = self.theta.len() / self.count();
-        let total: f64 = expected.sums.users.iter().sum();
-        for (size, users) in self.sizes.iter_mut().zip(&expected.sums.users) {
+        let total: f64 = sums.users.iter().sum();
+        for (size, users) in self.sizes.iter_mut().zip(&sums.users) {
             *size = (users / total.max(1.0)).max(LEAST_SHARE);
         }
         for index in 0..self.theta.len() {
-            let [users, theta, log] = expected.sums.at[index];
+            let [users, theta, log] = sums.at[index];
             // A kind that nobody was shown to at a position keeps what it has.
             if users > 1e-9 && positions > 0 {
                 self.theta[index] = (theta / users).max(LEAST);
@@ -254,17 +283,7 @@ impl Kinds {
 }
 
 impl ExpectedUsers {
-    /// So many users who are all alike.
-    pub fn alike(theta: &[f64], users: usize) -> Self {
-        ExpectedUsers {
-            theta: theta.repeat(users),
-            deviation: vec![0.0; users * theta.len()],
-            shares: vec![1.0; users],
-            ..ExpectedUsers::default()
-        }
-    }
-
-    fn add_user(&mut self, clicks: &[f64], exposed: &[f64], tables: &[Table], shares: &[f64]) {
+    fn add_user(&mut self, clicks: &[f64], exposed: &[f64], tables: &[Table], shares: &[f64], log_rates: &[f64]) {
         let positions = clicks.len();
         let first = self.theta.len();
         self.theta.resize(first + positions, 0.0);
@@ -279,7 +298,7 @@ impl ExpectedUsers {
                 self.theta[first + k] += share * mean;
                 self.deviation[first + k] += share * (mean * mean + mean / rate);
                 if exposed[k] > 0.0 {
-                    let log = table.digamma(clicks[k]) - rate.ln();
+                    let log = table.digamma(clicks[k]) - log_rates[kind * positions + k];
                     let sum = &mut self.sums.at[kind * positions + k];
                     *sum = [sum[0] + share, sum[1] + share * mean, sum[2] + share * log];
                 }
@@ -295,10 +314,7 @@ impl ExpectedUsers {
         self.theta.extend(part.theta);
         self.deviation.extend(part.deviation);
         self.shares.extend(part.shares);
-        self.sums.users.iter_mut().zip(part.sums.users).for_each(|(sum, part)| *sum += part);
-        for (sum, part) in self.sums.at.iter_mut().zip(part.sums.at) {
-            *sum = [sum[0] + part[0], sum[1] + part[1], sum[2] + part[2]];
-        }
+        self.sums.add(&part.sums);
     }
 
     /// The kind that each user most probably is of; the first of equals.

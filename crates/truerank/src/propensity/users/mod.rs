@@ -14,7 +14,7 @@ pub use agreement::adjusted_rand_index;
 pub use choice::HeldOut;
 pub(super) use choice::{candidates, choose, gained_nothing};
 pub(super) use k_means::Rows;
-pub(super) use kinds::{ExpectedUsers, Kinds, UserClicks};
+pub(super) use kinds::{ExpectedUsers, KindSums, Kinds, Table, UserClicks};
 
 use std::fmt;
 use std::str::FromStr;

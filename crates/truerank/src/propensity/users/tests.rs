@@ -67,7 +67,7 @@ fn likelihoods_rise_with_every_step() {
             // One more user per kind, by which shapes are held, is not in the likelihood.
             assert!(expected.log_likelihood >= before - 0.05, "{} after {before}", expected.log_likelihood);
             before = expected.log_likelihood;
-            kinds.update(&expected);
+            kinds.update(&expected.sums);
         }
     }
 }

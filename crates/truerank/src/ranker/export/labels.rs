@@ -207,7 +207,7 @@ impl Labels {
         Ok(TrainingLabels { rows, labels, weights, sizes, parameters: self.parameters(), summary })
     }
 
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         if self.max_grade == 0 {
             return Err(Error::parameter("the highest grade should be at least 1, but is 0"));
         }
@@ -232,7 +232,7 @@ impl Labels {
     }
 
     /// The label of a document of this relevance.
-    fn label(&self, relevance: f64) -> f64 {
+    pub(super) fn label(&self, relevance: f64) -> f64 {
         match self.form {
             LabelForm::Weights => relevance,
             _ => {

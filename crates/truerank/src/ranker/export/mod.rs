@@ -1,9 +1,10 @@
-//! Rankers and labels in the forms of other tools: ONNX, the plugins of Elasticsearch and OpenSearch, LightGBM and XGBoost.
+//! Rankers and labels in the forms of other tools: ONNX, the plugins of Elasticsearch and OpenSearch, LightGBM and XGBoost, Quepid.
 //!
 //! [`ExportFormat`] lists the forms, [`Export`] their options. A new form of rankers is a function in a file of its own and a line
 //! in [`ExportFormat::ALL`].
 
 mod elasticsearch;
+mod judgments;
 mod labels;
 mod lightgbm;
 mod onnx;
@@ -19,6 +20,7 @@ pub use labels::{LabelForm, LabelSummary, Labels, TrainingLabels, Trees, is_labe
 
 use super::Ranker;
 use crate::options::{Options, listed, options};
+use crate::relevance::Relevance;
 use crate::{Error, Result};
 
 /// A form that another program reads.
@@ -45,6 +47,8 @@ pub enum Writes {
     Labels(Trees),
     /// Labels alone.
     Table,
+    /// Judgments for tools that measure rankings.
+    Judgments(fn(&Relevance, &Export, &Path) -> Result<LabelSummary>),
 }
 
 const LABELS: &[&str] = &["labels", "steps", "click_noise"];
@@ -53,7 +57,7 @@ const FEATURE_NAMES: &str = "feature_names";
 
 impl ExportFormat {
     /// All forms, in the order in which they are listed.
-    pub const ALL: [ExportFormat; 7] = [
+    pub const ALL: [ExportFormat; 9] = [
         ExportFormat {
             name: "onnx",
             aliases: &[],
@@ -102,6 +106,20 @@ impl ExportFormat {
             help: "of relevance: query, doc, label, weight, impressions and clicks of every shown document",
             writes: Writes::Table,
             takes: LABELS,
+        },
+        ExportFormat {
+            name: "quepid",
+            aliases: &[],
+            help: "of relevance: ratings for Quepid as CSV: query, docid, and rating, a whole number up to the highest grade",
+            writes: Writes::Judgments(judgments::write_quepid),
+            takes: &["click_noise"],
+        },
+        ExportFormat {
+            name: "workbench",
+            aliases: &["search-relevance-workbench"],
+            help: "of relevance: judgments for OpenSearch's Search Relevance Workbench as the JSON of its import request",
+            writes: Writes::Judgments(judgments::write_workbench),
+            takes: &["name"],
         },
     ];
 
@@ -175,7 +193,7 @@ options! {
         steps: Option<usize> = None, usual("8 for LightGBM, 1 for XGBoost"), value("N");
         /// For steps and gains: how often a document of grade 0 is found relevant, where it is known.
         click_noise: f64 = 0.0, value("SHARE");
-        /// For elasticsearch: name of the model.
+        /// For elasticsearch and workbench: name of the model, or of the judgments.
         name: Option<String> = None, usual("that of the file to write"), value("NAME");
     }
     beside {
@@ -253,7 +271,10 @@ mod tests {
         assert!(!ExportFormat::for_file("csv", &other).unwrap().1.is_ranker());
         assert!(!ExportFormat::for_file("svmlight", &other).unwrap().1.is_ranker());
         let message = ExportFormat::for_file("torch", &other).unwrap_err().to_string();
-        assert_eq!(message, "`to` is 'torch', but should be onnx, elasticsearch, lightgbm, xgboost or csv");
+        assert_eq!(
+            message,
+            "`to` is 'torch', but should be onnx, elasticsearch, lightgbm, xgboost, csv, quepid or workbench"
+        );
     }
 
     #[test]

@@ -21,7 +21,7 @@
     undo = () => {};
   };
   // Beside a point of the window, on whichever side there is room; where there is none, below what it tells about.
-  const showAt = (x, y, content, undoOwner = () => {}, below = y + 24) => {
+  const showAt = (x, y, content, undoOwner = () => {}, below = y + 24, alwaysBelow = false) => {
     hide();
     undo = undoOwner;
     bubble.replaceChildren(...content);
@@ -30,7 +30,8 @@
     bubble.style.left = bubble.style.top = "0";
     const { offsetWidth: width, offsetHeight: height } = bubble;
     const right = document.documentElement.clientWidth;
-    const beside = [x + 16, x - 16 - width].find((place) => place > 4 && place + width + 4 < right);
+    const sides = alwaysBelow ? [] : [x + 16, x - 16 - width];
+    const beside = sides.find((place) => place > 4 && place + width + 4 < right);
     const left = beside ?? x - width / 2;
     const top = Math.max(8, Math.min(beside === undefined ? below : y - height / 2, innerHeight - height - 8));
     bubble.style.left = `${Math.max(4, Math.min(left, right - width - 4)) + scrollX}px`;
@@ -42,7 +43,7 @@
     if (event.pointerType !== "touch") hide();
   };
   document.addEventListener("pointerdown", (event) => {
-    if (!event.target.closest("svg.chart")) hide();
+    if (!event.target.closest("svg.chart, [data-tip]")) hide();
   });
 
   // Titles become bubbles, which appear at once and on touch.
@@ -189,6 +190,22 @@
     });
     figure.querySelector("figcaption").append(" ", button);
   };
+
+  // Words of the field explain themselves under a pointer, a finger or the focus.
+  for (const word of document.querySelectorAll("[data-tip]")) {
+    const show = () => {
+      const { left, right, bottom, top } = word.getBoundingClientRect();
+      const content = [htmlElement("b", "", word.textContent.trim()), htmlElement("span", "", word.dataset.tip)];
+      showAt((left + right) / 2, top, content, undefined, bottom + 8, true);
+    };
+    word.addEventListener("pointerenter", show);
+    word.addEventListener("focus", show);
+    word.addEventListener("pointerleave", leave);
+    word.addEventListener("blur", hide);
+    word.addEventListener("keydown", (event) => {
+      if (event.key === "Escape") hide();
+    });
+  }
 
   for (const figure of document.querySelectorAll("figure.figure")) {
     for (const svg of figure.querySelectorAll("svg.chart")) {

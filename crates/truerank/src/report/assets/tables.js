@@ -47,4 +47,34 @@
       button.addEventListener("click", () => sort(table, rows, headers, column));
     });
   }
+
+  // A table that is wider than its place says so, and where there is more of it.
+  const watch = (scroll) => {
+    const hint = document.createElement("p");
+    hint.className = "scroll-hint";
+    hint.textContent = "Scroll the table sideways to see all columns \u2192";
+    scroll.after(hint);
+    const update = () => {
+      const rest = scroll.scrollWidth - scroll.clientWidth;
+      scroll.parentElement.classList.toggle("more", rest > 1);
+      scroll.classList.toggle("more-right", rest - scroll.scrollLeft > 1);
+      if (rest > 1) scroll.setAttribute("tabindex", "0");
+      else scroll.removeAttribute("tabindex");
+    };
+    scroll.addEventListener("scroll", update, { passive: true });
+    new ResizeObserver(update).observe(scroll);
+    update();
+  };
+  document.querySelectorAll(".scroll").forEach(watch);
+
+  // The navigation marks the section that is read.
+  const links = new Map([...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+  const mark = (entries) => {
+    const seen = entries.filter((entry) => entry.isIntersecting).map((entry) => links.get(entry.target.id)).filter(Boolean);
+    if (seen.length === 0) return;
+    for (const link of links.values()) link.removeAttribute("aria-current");
+    seen[0].setAttribute("aria-current", "true");
+  };
+  const observer = new IntersectionObserver(mark, { rootMargin: "-10% 0px -75% 0px" });
+  document.querySelectorAll("main > section").forEach((section) => observer.observe(section));
 })();

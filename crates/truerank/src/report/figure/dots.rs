@@ -1,9 +1,10 @@
 //! Dots with intervals to a drawing: a name, a dot and its value in each row, over a common axis.
 
 use super::element::Element;
-use super::labels::{shorten, widest, width};
+use super::labels::{widest, width};
 use super::lines::horizontal_axis;
 use super::look::{Look, full_name};
+use super::row_names::RowNames;
 use super::scale::{Scale, drawable};
 use super::svg::{Drawing, WIDE};
 use super::{Dot, Dots, Style};
@@ -11,25 +12,29 @@ use super::{Dot, Dots, Style};
 const ROW: f64 = 28.0;
 const TOP: f64 = 6.0;
 
-/// The columns of the drawing.
+/// The columns of the drawing, and the height of its rows.
 struct Columns {
+    names: RowNames,
     left: f64,
     right: f64,
+    row: f64,
     bottom: f64,
 }
 
 impl Dots {
     pub(super) fn draw(&self, width: f64) -> Drawing {
-        let names: Vec<String> = self.rows.iter().map(|row| full_name(&row.name, row.style)).collect();
-        let names = widest(names.iter().map(String::as_str), width * 0.36);
+        let names = RowNames::new(self.rows.iter().map(|row| full_name(&row.name, row.style)), width);
         let values: Vec<String> = self.rows.iter().map(|row| self.value_text(row, width >= WIDE)).collect();
         let right = width - widest(values.iter().map(String::as_str), width * 0.3) - 16.0;
-        let bottom = TOP + ROW * self.rows.len().max(1) as f64;
-        let columns = Columns { left: names + 14.0, right, bottom };
+        let row = names.row_height(ROW);
+        let bottom = TOP + row * self.rows.len().max(1) as f64;
+        let columns = Columns { left: names.width + 14.0, names, right, row, bottom };
         let scale = Scale::new(&self.axis, self.all_values(), columns.left + 6.0, right);
         let mut body = horizontal_axis(&scale, &self.axis, columns.left, right, bottom);
-        for (i, (row, value)) in self.rows.iter().zip(&values).enumerate() {
-            body.push(self.row(row, value, &scale, &columns, TOP + ROW * (i as f64 + 0.5)));
+        // Whether an interval holds zero is what readers look for first.
+        body.extend(scale.zero().map(|zero| Element::line("axis c-axis", (zero, TOP), (zero, bottom))));
+        for (i, value) in values.iter().enumerate() {
+            body.push(self.row(i, value, &scale, &columns));
         }
         Drawing { height: bottom + 46.0, body, plot: None }
     }
@@ -46,19 +51,15 @@ impl Dots {
         }
     }
 
-    fn row(&self, row: &Dot, value: &str, scale: &Scale<'_>, columns: &Columns, y: f64) -> Element {
+    fn row(&self, i: usize, value: &str, scale: &Scale<'_>, columns: &Columns) -> Element {
+        let row = &self.rows[i];
+        let y = TOP + columns.row * (i as f64 + 0.5);
         let look = Look { slot: usize::from(row.style == Style::Plain) * 7, style: row.style };
-        let name = Element::label(
-            "row-name c-ink",
-            2.0,
-            y + 4.0,
-            &shorten(&full_name(&row.name, row.style), columns.left - 12.0),
-        );
         let mut group = Element::group("row tip")
             .title(&format!("{}: {}", full_name(&row.name, row.style), self.value_text(row, true)))
-            .child(Element::rect("target", 0.0, y - ROW / 2.0, columns.right, ROW))
+            .child(Element::rect("target", 0.0, y - columns.row / 2.0, columns.right, columns.row))
             .child(Element::line("grid c-grid", (columns.left, y), (columns.right, y)))
-            .child(name);
+            .children(columns.names.draw(i, y));
         if drawable(&self.axis, row.value) {
             group = group.child(self.dot(row, look, scale, columns, y));
         }

@@ -38,6 +38,19 @@ pub fn shorten(text: &str, room: f64) -> String {
     format!("{}…", kept.trim_end())
 }
 
+/// The text in lines that fit, broken after spaces and hyphens; what `most` lines do not hold is cut off.
+pub fn folded(text: &str, room: f64, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for piece in text.split_inclusive([' ', '-']) {
+        let is_last = lines.len() == most;
+        match lines.last_mut() {
+            Some(line) if is_last || width(format!("{line}{piece}").trim_end()) <= room => line.push_str(piece),
+            _ => lines.push(piece.to_string()),
+        }
+    }
+    lines.iter().map(|line| shorten(line.trim_end(), room)).collect()
+}
+
 /// The widest of some texts, but no more than `most`.
 pub fn widest<'a>(texts: impl Iterator<Item = &'a str>, most: f64) -> f64 {
     texts.map(width).fold(0.0, f64::max).min(most)
@@ -74,6 +87,20 @@ mod tests {
         assert!(short.ends_with('…') && width(&short) <= 100.0, "{short}");
         assert_eq!(shorten("short", 100.0), "short");
         assert_eq!(shorten(text, 0.0), "…");
+    }
+
+    #[test]
+    fn long_texts_are_folded_where_words_end() {
+        let room = width("user-aware-smoothed,");
+        assert_eq!(folded("user-aware-smoothed, shrunk", room, 3), ["user-aware-smoothed,", "shrunk"]);
+        assert_eq!(
+            folded("user-aware-smoothed, shrunk", width("user-aware-"), 3),
+            ["user-aware-", "smoothed,", "shrunk"]
+        );
+        let cut = folded(&"long ".repeat(100), room, 3);
+        assert!(cut.len() == 3 && cut[2].ends_with('…') && cut.iter().all(|line| width(line) <= room), "{cut:?}");
+        assert_eq!(folded("short", room, 3), ["short"]);
+        assert!(folded("", room, 3).is_empty());
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl Lines {
         let keys = self.keys();
         let plot_height = if room >= WIDE { 330.0 } else { 210.0 };
         let beside = room >= WIDE && NAME_GAP * keys.len() as f64 <= plot_height && self.series.len() > 1;
-        let names = keys.iter().map(Key::wanted).fold(0.0, f64::max).min(260.0) + 22.0;
+        let names = keys.iter().map(Key::wanted).fold(0.0, f64::max).min(300.0) + 22.0;
         let right = room - if beside { names } else { 14.0 };
         let plot = Plot::new(self, right, TOP + plot_height);
         let mut body = plot.axes();

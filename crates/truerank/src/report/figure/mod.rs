@@ -3,11 +3,13 @@
 mod dots;
 mod element;
 mod heat_map;
+mod interval;
 mod labels;
 mod legend;
 mod lines;
 mod look;
 mod paint;
+mod row_names;
 mod scale;
 mod stacked;
 mod svg;
@@ -15,6 +17,7 @@ mod svg;
 mod tests;
 
 use super::Format;
+pub(super) use interval::interval;
 pub(super) use paint::page_css;
 pub(super) use svg::{NARROW, SMALL, WIDE, style};
 

@@ -58,6 +58,11 @@ impl<'a> Scale<'a> {
         self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
     }
 
+    /// The pixel of zero, where zero lies between the ends.
+    pub fn zero(&self) -> Option<f64> {
+        (!self.axis.log && self.low < 0.0 && self.high > 0.0).then(|| self.at(0.0))
+    }
+
     /// About `count` round values with their labels, from `from` to `to`.
     pub fn ticks(&self, count: usize) -> Vec<Tick> {
         let (values, step) =

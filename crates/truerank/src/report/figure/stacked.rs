@@ -3,9 +3,9 @@
 use super::Stacked;
 use super::dots::fits;
 use super::element::Element;
-use super::labels::{shorten, widest};
 use super::legend::{self, Key};
 use super::paint::SERIES;
+use super::row_names::RowNames;
 use super::svg::Drawing;
 use crate::report::Format;
 
@@ -16,14 +16,15 @@ impl Stacked {
     pub(super) fn draw(&self, width: f64) -> Drawing {
         let keys = self.keys();
         let top = legend::height(&keys, width - 12.0) + 8.0;
-        let left = widest(self.rows.iter().map(|(name, _)| name.as_str()), width * 0.36) + 14.0;
+        let names = RowNames::new(self.rows.iter().map(|(name, _)| name.clone()), width);
+        let (left, row) = (names.width + 14.0, names.row_height(ROW));
         let mut body = legend::draw(&keys, 6.0, 0.0, width - 12.0);
         for (i, (name, amounts)) in self.rows.iter().enumerate() {
-            let y = top + ROW * (i as f64 + 0.5);
-            body.push(Element::label("row-name c-ink", 2.0, y + 4.0, &shorten(name, left - 12.0)));
+            let y = top + row * (i as f64 + 0.5);
+            body.extend(names.draw(i, y));
             body.extend(self.bar(name, amounts, left, width - 8.0, y));
         }
-        Drawing { height: top + ROW * self.rows.len() as f64 + 6.0, body, plot: None }
+        Drawing { height: top + row * self.rows.len() as f64 + 6.0, body, plot: None }
     }
 
     fn keys(&self) -> Vec<Key> {

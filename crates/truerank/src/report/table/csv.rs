@@ -111,7 +111,7 @@ mod tests {
         let expected = "\
 method,nDCG@5,nDCG@5 half width,nDCG@5 mark,p,nDCG@5 (paper),claim,claim verdict
 ideal,0.7098,,,,0.71,,
-user-aware,0.7056123456789,0.0012,better,0.0004,0.705,yes,holds
+user-aware,0.7056123456789,0.0012,better,0.0004,0.705,yes,yes
 \"a, \"\"b\"\"\",0.6706,,worse,NaN,,,
 ";
         assert_eq!(table().csv(), expected);

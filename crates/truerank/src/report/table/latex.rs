@@ -104,7 +104,7 @@ mod tests {
 \midrule
 {ideal} & .7098 &  & \textit{.7100} &  \\
 \midrule
-{user-aware} & \textbf{.7056}$^{+}$ {\scriptsize$\pm$ .0012} & \textless{}.001 & \textit{.7050} & yes (holds) \\
+{user-aware} & \textbf{.7056}$^{+}$ {\scriptsize$\pm$ .0012} & \textless{}.001 & \textit{.7050} & yes (yes) \\
 {a, "b"} & .6706$^{-}$ & NaN &  &  \\
 \bottomrule
 \end{tabular}
