@@ -1,7 +1,7 @@
 //! Writes that leave the old file or the new one, never half of one.
 
 use std::fs::File;
-use std::io::{BufWriter, Seek, Write};
+use std::io::{BufWriter, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use super::leftovers::{PREFIX, own, remove_leftovers};
@@ -233,7 +233,11 @@ impl TemporaryFolder {
             builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777));
             let (folder, lock) = again_if_lost(|| {
                 let folder = builder.prefix(PREFIX).tempdir_in(folder)?;
-                let lock = File::open(folder.path()).ok();
+                let lock = match File::open(folder.path()) {
+                    Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+                    // Not everywhere can folders be opened, and nobody takes there what cannot be locked.
+                    opened => opened.ok(),
+                };
                 let is_there = lock.as_ref().is_none_or(|lock| own(lock, folder.path()));
                 Ok(is_there.then_some((folder, lock)))
             })?;
@@ -277,21 +281,24 @@ pub fn can_be_replaced(folder: &Path) -> bool {
 }
 
 fn check_replaceable(folder: &Path, ours: impl Fn(&str) -> bool) -> Result<()> {
-    let failed = |e| Error::io(folder, e);
-    let mut others = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let name = entry.map_err(failed)?.file_name().to_string_lossy().into_owned();
-        if !ours(&name) {
-            others.push(name);
+    let names = loop {
+        match names_in(folder) {
+            // Another run put its own folder there and removed this one while it was listed.
+            Err(error) if error.kind() == ErrorKind::NotFound && folder.is_dir() => {}
+            names => break names.map_err(|error| Error::io(folder, error))?,
         }
-    }
-    match others.into_iter().min() {
+    };
+    match names.into_iter().filter(|name| !ours(name)).min() {
         Some(name) => Err(Error::input(
             folder,
             format!("holds {name}, which replacing the folder would remove; choose a new one"),
         )),
         None => Ok(()),
     }
+}
+
+fn names_in(folder: &Path) -> std::io::Result<Vec<String>> {
+    std::fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
 }
 
 /// Puts `new` in the place of `target`. Where `target` exists, the two change places in one step, and the old one,
@@ -352,7 +359,10 @@ fn default_permissions() -> std::fs::Permissions {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
+    use crate::files::leftovers::remove_abandoned;
 
     fn names(folder: &Path) -> Vec<String> {
         let mut names: Vec<_> =
@@ -391,6 +401,32 @@ mod tests {
         assert_eq!(names(&target), ["old"]);
         write_folder(&target, |name| name == "old", put("new")).unwrap();
         assert_eq!(names(&target), ["new"]);
+        assert_eq!(names(folder.path()), ["counts"]);
+    }
+
+    /// Two threads replace a folder again and again, and a third takes for leftovers what it can lock.
+    #[test]
+    fn runs_that_replace_one_folder_do_not_hinder_each_other() {
+        const ROUNDS: usize = 2_000;
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("counts");
+        let replace = || {
+            for _ in 0..ROUNDS {
+                write_folder(&target, |_| true, |new| write(&new.join("cells"), "1")).unwrap();
+            }
+        };
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let cleaner = scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    remove_abandoned(folder.path());
+                }
+            });
+            let outcomes = [scope.spawn(replace), scope.spawn(replace)].map(|run| run.join());
+            is_over.store(true, Ordering::Relaxed);
+            cleaner.join().unwrap();
+            assert!(outcomes.iter().all(|outcome| outcome.is_ok()));
+        });
         assert_eq!(names(folder.path()), ["counts"]);
     }
 

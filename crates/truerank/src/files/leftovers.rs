@@ -25,6 +25,11 @@ pub(crate) fn remove_leftovers(folder: &Path) {
     if !SEEN.lock().unwrap_or_else(PoisonError::into_inner).insert(folder.clone()) {
         return;
     }
+    remove_abandoned(&folder);
+}
+
+/// Removes from `folder` what nobody holds a lock on.
+pub(super) fn remove_abandoned(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     entries.flatten().map(|entry| entry.path()).filter(|path| is_temporary(path)).for_each(|path| remove(&path));
 }
