@@ -93,7 +93,7 @@ fn by_clicks(tried: &[TriedForm]) -> String {
 
 /// The forms that `fit` tries.
 fn forms() -> [ModelForm; 4] {
-    [ModelForm::LinearRaw, ModelForm::LINEAR, ModelForm::small_mlp(), ModelForm::Trees]
+    [ModelForm::LINEAR, ModelForm::LinearRaw, ModelForm::small_mlp(), ModelForm::Trees]
 }
 
 /// What `fit` chooses, then each form.

@@ -78,7 +78,7 @@ options! {
         /// What corrects clicks: none (examination by position), a click model, or auto (the model that predicts clicks significantly better, where its
         /// relevance predicts clicks on moved documents as well; else none).
         click_model: ClickModelChoice = ClickModelChoice::None, value("MODEL"), heading("Examination");
-        /// The kind of ranker: linear-raw, linear, mlp, mlp:SIZE,SIZE,… or trees; auto chooses between linear-raw, linear, mlp:32 and trees
+        /// The kind of ranker: linear-raw, linear, mlp, mlp:SIZE,SIZE,… or trees; auto chooses between linear, linear-raw, mlp:32 and trees
         /// on held-out training queries.
         model: ModelChoice = ModelChoice::Auto, value("KIND"), heading("Ranker");
         /// Training steps at most; how many are best is found out.

@@ -714,7 +714,7 @@ fn tried_table(training: &ChosenRanker) -> Table {
     };
     let rule = match training.tried.len() {
         1 => "",
-        _ => " Chosen is the simplest kind, the first in the table, that is within a standard error of the best.",
+        _ => " Chosen is the first kind in the table that is not below the best by more than two standard errors.",
     };
     Table {
         name: "tried-forms".into(),

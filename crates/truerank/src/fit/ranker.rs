@@ -13,9 +13,10 @@ const PATIENCE: usize = 20;
 /// The same for trees, of which each does more than a step of a network.
 const PATIENCE_OF_TREES: usize = 8;
 
-/// The kinds that are tried where none is asked for, simple ones first.
+/// The kinds that are tried where none is asked for, in the order in which they are preferred where clicks do not tell them apart. The first
+/// two have as few parameters, but ranks of features do not follow their units and tails; the others have many more.
 pub(super) fn usual() -> Vec<ModelForm> {
-    vec![ModelForm::LinearRaw, ModelForm::LINEAR, ModelForm::small_mlp(), ModelForm::Trees]
+    vec![ModelForm::LINEAR, ModelForm::LinearRaw, ModelForm::small_mlp(), ModelForm::Trees]
 }
 
 impl Fit {
