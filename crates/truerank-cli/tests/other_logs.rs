@@ -27,6 +27,53 @@ fn news() -> String {
     text
 }
 
+/// What people did with three documents that move; a part of those who click buy.
+fn shop() -> String {
+    let mut text = "session,user,query,doc,position,action\n".to_string();
+    for session in 0..600u64 {
+        for place in 0..3 {
+            let (doc, seed) = ((session + place) % 3, session * 3 + place);
+            let is_click = chance(seed) < 0.25 * (1 + doc) as f64 / (1.0 + place as f64);
+            let action = match is_click {
+                true if chance(seed + 10_000) < 0.3 => "purchase",
+                true => "click",
+                false => "none",
+            };
+            text += &format!("{session},u{},shoes,d{doc},{},{action}\n", session % 5, place + 1);
+        }
+    }
+    text
+}
+
+#[test]
+fn behaviours_are_put_together_by_their_worth() {
+    let sandbox = Sandbox::new();
+    sandbox.write("shop.csv", shop());
+    sandbox.write("half.csv", shop().lines().take(901).collect::<Vec<_>>().join("\n"));
+    for (name, condition) in [("clicks", "action=click|purchase"), ("purchases", "action=purchase")] {
+        sandbox.run(&format!("count shop.csv --click-when {condition} -o {name}"));
+    }
+    sandbox.run("count half.csv --click-when action=purchase -o half");
+    sandbox.run("propensity clicks --relevance table --resamples 0 -o p.json");
+    let weigh = "relevance clicks --propensities p.json --estimator user-aware";
+    let weights = |arguments: &str| {
+        sandbox.run(&format!("{arguments} -o r.parquet"));
+        let found = truerank::relevance::Relevance::read(&sandbox.path("r.parquet")).unwrap();
+        found.weights.iter().map(|weight| weight.weight).collect::<Vec<_>>()
+    };
+    let (clicks, purchases) = (weights(weigh), weights(&weigh.replace("clicks", "purchases")));
+    let both = weights(&format!("{weigh} --behaviour purchases --worth 5"));
+    let expected = clicks.iter().zip(&purchases).map(|(click, purchase)| (click + 5.0 * purchase) / 6.0);
+    assert!(both.len() == 3 && both.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-12));
+    let refused = |arguments: &str| sandbox.fail(&format!("{weigh} {arguments} -o r.parquet"));
+    insta::assert_snapshot!(refused("--behaviour half --worth 5"));
+    insta::assert_snapshot!(refused("--behaviour purchases --worth 0"));
+    insta::assert_snapshot!(refused("--behaviour purchases --behaviour half --worth 5"));
+    assert!(refused("--behaviour purchases").contains("--worth"));
+    let inside = sandbox.fail(&format!("{weigh} --behaviour purchases --worth 5 -o purchases/cells.parquet"));
+    assert!(inside.contains("would destroy what is read from purchases"), "{inside}");
+}
+
 const NEWS: &str = "--column session=userid+taskid --column query=";
 
 #[test]

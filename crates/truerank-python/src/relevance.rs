@@ -126,6 +126,22 @@ impl PyRelevance {
         run_quiet(py, || Relevance::read(&path)).map(PyRelevance::from)
     }
 
+    /// Relevance by several behaviours on the same pages, such as clicks and purchases: a list of pairs of relevance and what it is worth.
+    ///
+    /// The weights are the means of theirs, by worth; the rest is the first one's.
+    ///
+    /// >>> simulation = truerank.simulate(truerank.generate("tiny"), sessions=5000)
+    /// >>> weights = truerank.relevance(simulation.counts(), simulation.propensities)
+    /// >>> truerank.Relevance.of_behaviours([(weights, 1), (weights, 5)]).estimator
+    /// 'user-aware-smoothed'
+    #[staticmethod]
+    fn of_behaviours(py: Python<'_>, parts: Vec<(PyRef<'_, Self>, f64)>) -> PyResult<Self> {
+        let parts: Vec<(Arc<Relevance>, f64)> =
+            parts.iter().map(|(part, worth)| (part.inner.clone(), *worth)).collect();
+        let parts: Vec<(&Relevance, f64)> = parts.iter().map(|(part, worth)| (part.as_ref(), *worth)).collect();
+        run_quiet(py, || Relevance::of_behaviours(&parts)).map(PyRelevance::from)
+    }
+
     /// Writes them as Parquet.
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         run_quiet(py, || self.inner.write(&path))

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use truerank::click_model::ClickModel;
 use truerank::counts::{Need, open_counts};
+use truerank::data::Dataset;
 use truerank::files::{check_file, check_folder, write_folder};
 use truerank::propensity::Propensities;
 use truerank::relevance::{
@@ -40,7 +41,8 @@ Examples:
   truerank relevance counts/ --propensities p.json --estimator all -o weights/
   truerank relevance counts/ --propensities p.json --prior mean --shrink auto -o r.parquet
   truerank relevance counts/ --propensities p.json --shrink none -o r.parquet
-  truerank relevance counts/ --propensities p.json --data data/ --clip 0.05 -o r.parquet";
+  truerank relevance counts/ --propensities p.json --data data/ --clip 0.05 -o r.parquet
+  truerank relevance clicks/ --propensities p.json --behaviour purchases/ --worth 5 -o r.parquet";
 
 /// Turn counts into relevance weights, corrected for who examines what
 #[derive(clap::Args)]
@@ -57,6 +59,14 @@ pub struct Relevance {
     /// transitions
     #[arg(long, value_name = "FILE", conflicts_with = "propensities")]
     click_model: Option<PathBuf>,
+
+    /// Counts of another behaviour on the same pages, such as purchases; may be repeated
+    #[arg(long, value_name = "FOLDER", help_heading = "Several behaviours")]
+    behaviour: Vec<PathBuf>,
+
+    /// What each `--behaviour` is worth, in their order, where a click is worth 1
+    #[arg(long, value_name = "NUMBER", help_heading = "Several behaviours")]
+    worth: Vec<f64>,
 
     #[command(flatten)]
     options: Typed<RelevanceOptions>,
@@ -84,28 +94,26 @@ pub struct Relevance {
     output: PathBuf,
 }
 
+/// What corrects the clicks, whichever behaviour they are of.
+struct Known {
+    propensities: Option<Propensities>,
+    model: Option<ClickModel>,
+    data: Option<Dataset>,
+}
+
 impl Relevance {
     pub fn run(self, progress: &Shown) -> Result<()> {
         self.check()?;
-        let counts = open_counts(&self.counts, &self.memory.room_beside(&self.output), Need::Cells)?;
         let propensities = self.propensities.as_deref().map(Propensities::read).transpose()?;
         let model = self.click_model.as_deref().map(ClickModel::read).transpose()?;
         let data = self.data.as_deref().map(|path| read_training_part(path, &self.reading, progress)).transpose()?;
-        let examined = self.propensities.as_deref().or(self.click_model.as_deref()).unwrap_or(Path::new(""));
-        let fits = || together(&self.counts, examined);
-        let log = match (&propensities, &model) {
-            (Some(propensities), _) => KnownLog::examined(counts.as_ref(), data.as_ref(), propensities),
-            (None, Some(model)) => KnownLog::modelled(counts.as_ref(), data.as_ref(), model).with_context(fits)?,
-            (None, None) => bail!("the arguments --propensities or --click-model are needed, but there is neither"),
-        };
-        let exposures = log.exposures(progress).with_context(fits)?;
-        let estimations = self.options.0.estimations(&log, progress);
-        let estimations =
-            estimations.with_context(|| together(&self.counts, self.data.as_deref().unwrap_or(Path::new(""))))?;
-        // One after another: each is spread over all threads, and holds blocks of cells while it works.
-        let results = estimations.iter().map(|estimation| self.weigh(estimation, exposures));
-        let results = results.collect::<truerank::Result<Vec<_>>>().with_context(fits)?;
-        let (all, diagnostics): (Vec<Weights>, Vec<Option<Diagnostics>>) = results.into_iter().unzip();
+        let known = Known { propensities, model, data };
+        let (of_clicks, diagnostics) = self.weights_of(&self.counts, &known, progress)?;
+        let mut parts = vec![of_clicks];
+        for counts in &self.behaviour {
+            parts.push(self.weights_of(counts, &known, progress)?.0);
+        }
+        let all = self.of_behaviours(parts)?;
         match self.is_all() {
             true => write_all(&all, &self.output)?,
             false => all[0].write(&self.output)?,
@@ -117,11 +125,56 @@ impl Relevance {
     /// What can be said before anything is read.
     fn check(&self) -> Result<()> {
         self.options.0.check(self.data.is_some())?;
+        if self.behaviour.len() != self.worth.len() {
+            let (behaviours, worths) = (self.behaviour.len(), self.worth.len());
+            bail!(
+                "--behaviour is given {behaviours} times and --worth {worths} times, but each behaviour needs its worth"
+            );
+        }
         match self.is_all() {
             true => check_folder(&self.output, is_weights_file)?,
             false => check_file(&self.output)?,
         }
         Ok(())
+    }
+
+    /// Weights by every estimator that was asked for, from the counts of one behaviour.
+    fn weights_of(
+        &self,
+        counts: &Path,
+        known: &Known,
+        progress: &Shown,
+    ) -> Result<(Vec<Weights>, Vec<Option<Diagnostics>>)> {
+        let examined = self.propensities.as_deref().or(self.click_model.as_deref()).unwrap_or(Path::new(""));
+        let fits = || together(counts, examined);
+        let opened = open_counts(counts, &self.memory.room_beside(&self.output), Need::Cells)?;
+        let data = known.data.as_ref();
+        let log = match (&known.propensities, &known.model) {
+            (Some(propensities), _) => KnownLog::examined(opened.as_ref(), data, propensities),
+            (None, Some(model)) => KnownLog::modelled(opened.as_ref(), data, model).with_context(fits)?,
+            (None, None) => bail!("the arguments --propensities or --click-model are needed, but there is neither"),
+        };
+        let exposures = log.exposures(progress).with_context(fits)?;
+        let estimations = self.options.0.estimations(&log, progress);
+        let estimations =
+            estimations.with_context(|| together(counts, self.data.as_deref().unwrap_or(Path::new(""))))?;
+        // One after another: each is spread over all threads, and holds blocks of cells while it works.
+        let results = estimations.iter().map(|estimation| self.weigh(estimation, exposures));
+        let results = results.collect::<truerank::Result<Vec<_>>>().with_context(fits)?;
+        Ok(results.into_iter().unzip())
+    }
+
+    /// The weights of all behaviours as one, for each estimator; a click is worth 1.
+    fn of_behaviours(&self, mut parts: Vec<Vec<Weights>>) -> Result<Vec<Weights>> {
+        if parts.len() == 1 {
+            return Ok(parts.remove(0));
+        }
+        let worths = || std::iter::once(1.0).chain(self.worth.iter().copied());
+        let of = |estimator: usize| {
+            let behaviours: Vec<_> = parts.iter().map(|part| &part[estimator]).zip(worths()).collect();
+            Weights::of_behaviours(&behaviours)
+        };
+        Ok((0..parts[0].len()).map(of).collect::<truerank::Result<_>>()?)
     }
 
     fn weigh(

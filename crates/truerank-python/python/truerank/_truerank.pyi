@@ -590,6 +590,10 @@ class Relevance:
     def read(path: _Path) -> Relevance:
         """Reads a file that `write` or `truerank relevance` wrote."""
         ...
+    @staticmethod
+    def of_behaviours(parts: Sequence[tuple[Relevance, float]]) -> Relevance:
+        """Relevance by several behaviours on the same pages, such as clicks and purchases: a list of pairs of relevance and what it is worth."""
+        ...
     def write(self, path: _Path) -> None:
         """Writes them as Parquet."""
         ...

@@ -19,6 +19,7 @@
 //! `gains.rs` and `lists.rs` check priors and varying lists against simulated truth.
 
 mod as_model;
+mod behaviours;
 mod choice;
 #[cfg(test)]
 mod click_models;
