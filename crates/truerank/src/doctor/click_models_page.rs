@@ -95,7 +95,7 @@ impl ClickModels {
                 false => [
                     Cell::text(format!("{} ({})", measure(model.above), between(model.interval))),
                     Cell::value(model.p),
-                    Cell::text(percent(model.cut)),
+                    Cell::text(if model.cut > 0.0 { percent(model.cut) } else { "not cut".into() }),
                 ],
             };
             let numbers = [Cell::value(model.log_likelihood), Cell::value(model.conditional_perplexity)];

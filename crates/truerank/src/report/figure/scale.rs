@@ -36,6 +36,11 @@ impl<'a> Scale<'a> {
     pub fn new(axis: &'a Axis, values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let (low, high) = match extent(axis, values) {
             Some((low, high)) if axis.log => padded(low, high, 0.3),
+            // There is no position 0: the room before the first ends before it.
+            Some((low, high)) if axis.format == Format::Count && low >= 1.0 => {
+                let (room, end) = padded(low, high, 0.05 * high);
+                (room.max(0.5), end)
+            }
             Some((low, high)) => padded(low, high, 0.05 * low.abs().max(high.abs())),
             None => (0.0, 1.0),
         };
@@ -158,6 +163,7 @@ mod tests {
         let axis = Axis::new("position", Format::Count);
         assert_eq!(labels(&axis, &[3.0], 10), ["3"]);
         assert_eq!(labels(&axis, &[1.0, 4.0], 20), ["1", "2", "3", "4"]);
+        assert_eq!(labels(&axis, &[1.0, 25.0], 5), ["5", "10", "15", "20", "25"], "no position 0");
     }
 
     #[test]
