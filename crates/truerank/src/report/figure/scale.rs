@@ -163,7 +163,7 @@ mod tests {
         let axis = Axis::new("position", Format::Count);
         assert_eq!(labels(&axis, &[3.0], 10), ["3"]);
         assert_eq!(labels(&axis, &[1.0, 4.0], 20), ["1", "2", "3", "4"]);
-        assert_eq!(labels(&axis, &[1.0, 25.0], 5), ["5", "10", "15", "20", "25"], "no position 0");
+        assert_eq!(labels(&axis, &[1.0, 25.0], 6), ["5", "10", "15", "20", "25"], "no position 0");
     }
 
     #[test]
