@@ -132,6 +132,11 @@ impl ClickModels {
             count(self.held_out),
             count(self.queries)
         )];
+        notes.push(
+            "What is cut is exp(−log-likelihood) above 1, where pages count alike. Conditional perplexity is a mean over positions, where \
+             one that few pages have counts as much as the first."
+                .into(),
+        );
         if self.left_out > 0 {
             notes.push(format!("{} pages that show two documents at one position are left out.", count(self.left_out)));
         }

@@ -55,12 +55,11 @@ impl Missing {
 
     /// The names that are closest to it, if any are close.
     fn closest(&self, found: &[String], count: usize) -> Option<String> {
-        let said = [self.name.as_str()];
         let wanted = match self.field {
-            Some(field) if !self.is_said => usual_names(field),
-            _ => &said,
+            Some(field) if !self.is_said => usual_names(field).collect(),
+            _ => vec![self.name.as_str()],
         };
-        let names = closest(wanted, found, count);
+        let names = closest(&wanted, found, count);
         (!names.is_empty()).then(|| names.join(", "))
     }
 
