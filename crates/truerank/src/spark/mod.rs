@@ -17,7 +17,11 @@ mod em;
 mod em_tables;
 mod paths;
 mod rows;
+#[cfg(feature = "spark")]
+mod session;
 mod source;
+#[cfg(feature = "spark")]
+mod values;
 
 pub use count::SparkCount;
 pub use em::SparkEm;
