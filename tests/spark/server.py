@@ -81,6 +81,8 @@ class Spark:
             "spark.sql.warehouse.dir": self.folder / "warehouse",
             # The data of these tests are small.
             "spark.sql.shuffle.partitions": 4,
+            # Streams of responses end while the work goes on, as they do after two minutes of a long step.
+            "spark.connect.execute.reattachable.senderMaxStreamDuration": "200ms",
         } | settings
         options = [f"--conf={key}={value}" for key, value in configuration.items()]
         process = self.start("connect", self.home / "bin/spark-submit", "--master", master, "--class", CONNECT, *options, "spark-internal")

@@ -5,13 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int32Array, Int64Array};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use truerank::Error;
 use truerank::counts::{CountOptions, Counts, CountsView, END, LogSource, LogSummary, Transitions};
 use truerank::files::RoomOptions;
 use truerank::report::Figure;
+use truerank::spark::SparkCount;
 
-use crate::error::LogWarning;
+use crate::engine::address;
+use crate::error::{LogWarning, to_python};
 use crate::html;
 use crate::ids::ids_to_numpy;
 use crate::json::json_to_python;
@@ -42,6 +46,46 @@ impl From<Counts> for PyCounts {
     fn from(counts: Counts) -> Self {
         PyCounts { inner: Arc::new(counts), summary: Arc::default() }
     }
+}
+
+/// Counts a log into a folder, here or on a Spark cluster: what does not fit into memory as `Counts`.
+///
+/// As `truerank count`. `log` and the options are those of `Counts.from_log`. With `engine`, the address of a Spark Connect server
+/// (`"sc://host:15002"`) or a session that `SparkSession.builder.remote` made, a cluster counts the files; log and output lie where it
+/// sees them, too. Returns the totals and what should be known, as `truerank count --json` prints them.
+///
+/// >>> import tempfile
+/// >>> log = {"session": [1, 1], "user": ["u", "u"], "query": [7, 7], "doc": ["a", "b"], "position": [1, 2], "click": [0, 1]}
+/// >>> truerank.count(log, tempfile.mkdtemp())["clicks"]
+/// 1
+#[pyfunction]
+#[pyo3(signature = (log, output, *, engine=None, progress=None, **options))]
+pub fn count<'py>(
+    log: &Bound<'py, PyAny>,
+    output: PathBuf,
+    engine: Option<&Bound<'py, PyAny>>,
+    progress: Option<&Bound<'py, PyAny>>,
+    options: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (py, url) = (log.py(), engine.map(address).transpose()?);
+    let mut keywords = Keywords::new(options)?;
+    if let Some(name) = ["memory", "temporary"].into_iter().find(|name| url.is_some() && keywords.has(name)) {
+        return Err(to_python(Error::option(name, "is not for `engine`; count without it")));
+    }
+    let reading = take_reading(&mut keywords)?;
+    let room = keywords.take::<RoomOptions>()?.room(Some(&output));
+    let what = keywords.take::<CountOptions>()?.room(Some(room));
+    keywords.finish()?;
+    let log = log_source(log, reading)?;
+    let (totals, summary) = run(py, progress, |progress| match &url {
+        Some(url) => {
+            let spark = SparkCount::new(url).patterns(what.patterns).transitions(what.transitions);
+            spark.count(&log, &output, progress)
+        }
+        None => log.count_into(&output, &what, progress),
+    })?;
+    warn(py, &log, &summary)?;
+    json_to_python(py, &summary.to_json(&totals))
 }
 
 #[pymethods]
@@ -278,6 +322,15 @@ fn click_rates(counts: &Counts) -> Figure {
     }
     let rates = sums.iter().map(|&(impressions, clicks)| clicks as f64 / impressions as f64);
     html::curve("clicks per impression", "position", rates.collect())
+}
+
+/// Where counts are that a cluster is to read: those in memory it cannot see.
+pub fn folder_of_counts(counts: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    counts.extract().map_err(|_| {
+        PyTypeError::new_err(
+            "counts should be a folder where there is an engine, as a cluster does not see this process; write them first",
+        )
+    })
 }
 
 /// Warns that rows were left out, where they were read now.

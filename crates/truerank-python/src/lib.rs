@@ -12,6 +12,7 @@ mod counts;
 mod dataset;
 mod doctor;
 mod drift;
+mod engine;
 mod error;
 mod evaluate;
 mod experiment;
@@ -41,7 +42,7 @@ mod _truerank {
     #[pymodule_export]
     use crate::command::_command;
     #[pymodule_export]
-    use crate::counts::PyCounts;
+    use crate::counts::{PyCounts, count};
     #[pymodule_export]
     use crate::dataset::{
         _order_by_query, PyDataset, PySplits, generate, read_dataset_file, read_splits_folder, read_svmlight,

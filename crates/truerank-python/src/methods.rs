@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::json;
+use truerank::Error;
 use truerank::examination::{ExaminationOptions, Sources};
 use truerank::propensity::Contexts;
 
 use crate::arrays::features_from_python;
-use crate::counts::PyCounts;
+use crate::counts::{PyCounts, folder_of_counts};
 use crate::dataset::PyDataset;
-use crate::error::value_error;
+use crate::engine::address;
+use crate::error::{to_python, value_error};
 use crate::ids::ids_from_python;
 use crate::json::json_to_python;
 use crate::options::options_of;
@@ -19,19 +21,32 @@ use crate::propensity::PyPropensities;
 use crate::run::{run, run_quiet};
 
 /// Estimates by the method and with the options in `options`. Also returns how well each number of clusters that was tried
-/// predicted, where it was chosen. Where the method trains a ranker and `ranker` is a path, that is written there.
+/// predicted, where it was chosen. Where the method trains a ranker and `ranker` is a path, that is written there. With an `engine`,
+/// `counts` is a folder that a cluster sees.
 #[pyfunction]
-#[pyo3(signature = (counts, data, *, user_features, ranker, progress, **options))]
+#[pyo3(signature = (counts, data, *, user_features, ranker, engine, progress, **options))]
 pub fn _estimate_examination<'py>(
     py: Python<'py>,
-    counts: &PyCounts,
+    counts: &Bound<'py, PyAny>,
     data: Option<&Bound<'py, PyAny>>,
     user_features: Option<&Bound<'py, PyAny>>,
     ranker: Option<PathBuf>,
+    engine: Option<&Bound<'py, PyAny>>,
     progress: Option<&Bound<'py, PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<(PyPropensities, Bound<'py, PyAny>)> {
     let options: ExaminationOptions = options_of(options)?;
+    if let Some(engine) = engine {
+        let others =
+            [("data", data.is_some()), ("user_features", user_features.is_some()), ("ranker", ranker.is_some())];
+        if let Some((name, _)) = others.into_iter().find(|(_, is_given)| *is_given) {
+            return Err(to_python(Error::option(name, "is not for `engine`; estimate without it")));
+        }
+        let (url, folder) = (address(engine)?, folder_of_counts(counts)?);
+        let found = run(py, progress, |progress| options.estimate_on(&url, &folder, &folder, progress))?;
+        return Ok((found.propensities.into(), json_to_python(py, &json!(found.held_out))?));
+    }
+    let counts = counts.cast::<PyCounts>()?.get();
     let data = data.map(PyDataset::training_part).transpose()?;
     let contexts = user_features.map(contexts).transpose()?;
     let found = run(py, progress, |progress| {

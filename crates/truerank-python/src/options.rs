@@ -42,6 +42,11 @@ impl<'py> Keywords<'py> {
         Ok(options)
     }
 
+    /// Whether a keyword was given.
+    pub fn has(&self, name: &str) -> bool {
+        self.given.iter().any(|(given, value)| given == name && !value.is_none())
+    }
+
     /// Puts what `by` makes of a keyword in its place, if it was given.
     pub fn replace(&mut self, name: &str, by: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Given<'py>>) -> PyResult<()> {
         let Some(place) = self.given.iter().position(|(given, value)| given == name && !value.is_none()) else {

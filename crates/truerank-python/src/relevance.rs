@@ -8,6 +8,7 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use truerank::Error;
 use truerank::click_model::ClickModel;
 use truerank::counts::Counts;
 use truerank::data::Dataset;
@@ -20,10 +21,12 @@ use truerank::relevance::{
     Weight,
 };
 use truerank::report::{Axis, Figure, Format, Point};
+use truerank::spark::SparkRelevance;
 
 use crate::click_model::PyClickModel;
-use crate::counts::PyCounts;
+use crate::counts::{PyCounts, folder_of_counts};
 use crate::dataset::PyDataset;
+use crate::engine::address;
 use crate::error::{to_python, value_error};
 use crate::html;
 use crate::ids::{ids_at, ids_from_python, ids_to_numpy};
@@ -89,6 +92,9 @@ impl From<Relevance> for PyRelevance {
 /// in `data` by `prior_model`, `"linear"` or `"mlp"`), toward which weights are pulled by `shrink` (`"none"`, `"auto"` or a number)
 /// and by `clip`, the share of a document's impressions below which exposures are raised to it.
 ///
+/// With `engine`, the address of a Spark Connect server (`"sc://host:15002"`) or a session that `SparkSession.builder.remote` made, a
+/// cluster sums the cells: `counts` is then a folder that it sees, too, beside which there is room for steps of the work.
+///
 /// >>> simulation = truerank.simulate(truerank.generate("tiny"), sessions=5000)
 /// >>> weights = truerank.relevance(simulation.counts(), simulation.propensities, estimator="user-aware")
 /// >>> weights.estimator
@@ -96,15 +102,23 @@ impl From<Relevance> for PyRelevance {
 /// >>> weights.table.columns
 /// ['query', 'doc', 'weight', 'impressions', 'clicks', 'exposure', 'variance']
 #[pyfunction]
-#[pyo3(signature = (counts, propensities, *, data=None, progress=None, **options))]
+#[pyo3(signature = (counts, propensities, *, data=None, engine=None, progress=None, **options))]
 pub fn relevance<'py>(
-    counts: &Bound<'py, PyCounts>,
+    counts: &Bound<'py, PyAny>,
     propensities: &Bound<'py, PyAny>,
     data: Option<&Bound<'py, PyAny>>,
+    engine: Option<&Bound<'py, PyAny>>,
     progress: Option<&Bound<'py, PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<PyRelevance> {
     let options: RelevanceOptions = options_of(options)?;
+    if let Some(engine) = engine {
+        if data.is_some() {
+            return Err(to_python(Error::option("data", "is not for `engine`; estimate without it")));
+        }
+        return relevance_on(engine, counts, propensities, &options, progress);
+    }
+    let counts = counts.cast::<PyCounts>()?;
     let data = data.map(PyDataset::training_part).transpose()?;
     options.check(data.is_some()).map_err(to_python)?;
     let (py, counts, examined) = (counts.py(), counts.get().inner.clone(), Examined::of(propensities)?);
@@ -116,6 +130,25 @@ pub fn relevance<'py>(
     })?;
     let source = Some(Source { counts, examined, estimation });
     Ok(PyRelevance { inner: Arc::new(found), source })
+}
+
+/// The same where a cluster sums the cells.
+fn relevance_on(
+    engine: &Bound<'_, PyAny>,
+    counts: &Bound<'_, PyAny>,
+    propensities: &Bound<'_, PyAny>,
+    options: &RelevanceOptions,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<PyRelevance> {
+    let (spark, folder) = (SparkRelevance::new(&address(engine)?), folder_of_counts(counts)?);
+    let propensities = PyPropensities::of(propensities)?;
+    options.check(false).map_err(to_python)?;
+    let found =
+        run(counts.py(), progress, |progress| spark.estimate(options, &folder, &propensities, &folder, progress))?;
+    match found.into_iter().next() {
+        Some(found) => Ok(found.into()),
+        None => Err(value_error("no estimator was asked for")),
+    }
 }
 
 #[pymethods]

@@ -12,6 +12,7 @@ use truerank::propensity::Propensities;
 use truerank::relevance::{
     Diagnostics, Estimation, EstimatorKind, Estimators, Exposures, KnownLog, Relevance as Weights, RelevanceOptions,
 };
+use truerank::spark::SparkRelevance;
 
 use super::common::{ReadArguments, read_training_part, together};
 use super::memory::MemoryArguments;
@@ -42,7 +43,8 @@ Examples:
   truerank relevance counts/ --propensities p.json --prior mean --shrink auto -o r.parquet
   truerank relevance counts/ --propensities p.json --shrink none -o r.parquet
   truerank relevance counts/ --propensities p.json --data data/ --clip 0.05 -o r.parquet
-  truerank relevance clicks/ --propensities p.json --behaviour purchases/ --worth 5 -o r.parquet";
+  truerank relevance clicks/ --propensities p.json --behaviour purchases/ --worth 5 -o r.parquet
+  truerank relevance /shared/counts/ --propensities p.json --engine sc://spark:15002 -o /shared/r.parquet";
 
 /// Turn counts into relevance weights, corrected for who examines what
 #[derive(clap::Args)]
@@ -77,6 +79,15 @@ pub struct Relevance {
 
     #[command(flatten)]
     reading: ReadArguments,
+
+    /// Sum cells on an Apache Spark cluster that sees the counts and the output under the same paths: the address of its
+    /// Spark Connect server [default: sum here]
+    #[arg(
+        long,
+        value_name = "sc://HOST:PORT",
+        conflicts_with_all = ["click_model", "data", "diagnostics", "memory", "temporary"]
+    )]
+    engine: Option<String>,
 
     /// Also say how much the weights depend on few clicks
     #[arg(long)]
@@ -124,7 +135,10 @@ impl Relevance {
 
     /// What can be said before anything is read.
     fn check(&self) -> Result<()> {
-        self.options.0.check(self.data.is_some())?;
+        match self.engine {
+            Some(_) => SparkRelevance::check(&self.options.0)?,
+            None => self.options.0.check(self.data.is_some())?,
+        }
         if self.behaviour.len() != self.worth.len() {
             let (behaviours, worths) = (self.behaviour.len(), self.worth.len());
             bail!(
@@ -147,6 +161,13 @@ impl Relevance {
     ) -> Result<(Vec<Weights>, Vec<Option<Diagnostics>>)> {
         let examined = self.propensities.as_deref().or(self.click_model.as_deref()).unwrap_or(Path::new(""));
         let fits = || together(counts, examined);
+        if let (Some(url), Some(propensities)) = (&self.engine, &known.propensities) {
+            let spark = SparkRelevance::new(url);
+            let found = spark.estimate(&self.options.0, counts, propensities, &self.output, progress);
+            let found = found.with_context(fits)?;
+            let diagnostics = found.iter().map(|_| None).collect();
+            return Ok((found, diagnostics));
+        }
         let opened = open_counts(counts, &self.memory.room_beside(&self.output), Need::Cells)?;
         let data = known.data.as_ref();
         let log = match (&known.propensities, &known.model) {

@@ -26,6 +26,7 @@ from ._truerank import (
     Table,
     TrainedRanker,
     __version__,
+    count,
     doctor,
     drift,
     evaluate,
@@ -71,6 +72,7 @@ __all__ = [
     "TrainedRanker",
     "__version__",
     "click_model",
+    "count",
     "doctor",
     "drift",
     "evaluate",
@@ -100,6 +102,7 @@ if TYPE_CHECKING:
 else:
     # Signatures and documentation have every option with its default.
     for _name, _stages in {
+        "count": ["Log", "Memory", "Count"],
         "doctor": ["Log", "Memory", "Doctor"],
         "drift": ["Drift", "Memory"],
         "evaluate": ["Measure"],

@@ -299,6 +299,16 @@ def simulate(
     """Simulates a click log on graded data, by the paper's protocol."""
     ...
 
+def count(
+    log: _Log,
+    output: _Path,
+    *,
+    engine: Any = None,
+    progress: _Progress = None,
+    **options: Unpack[_CountingOptions],
+) -> dict[str, Any]:
+    """Counts a log into a folder, here or on a Spark cluster: what does not fit into memory as `Counts`."""
+    ...
 @final
 class Counts:
     """How often each user saw and clicked each document of each query at each position: all that estimation needs of a log."""
@@ -521,10 +531,11 @@ class Propensities:
     def _repr_html_(self) -> str: ...
 
 def relevance(
-    counts: Counts,
+    counts: Counts | _Path,
     propensities: Propensities | _Fitted | ClickModel,
     *,
     data: Dataset | Splits | None = None,
+    engine: Any = None,
     progress: _Progress = None,
     **options: Unpack[RelevanceOptions],
 ) -> Relevance:
@@ -735,11 +746,12 @@ class PairWeights:
     def _restore(ratio: str, queries: Any, docs: Any, by_query: Any) -> PairWeights: ...
 
 def _estimate_examination(
-    counts: Counts,
+    counts: Counts | _Path,
     data: Dataset | Splits | None,
     *,
     user_features: _Path | tuple[ArrayLike, ArrayLike] | None,
     ranker: _Path | None,
+    engine: Any,
     progress: _Progress,
     **options: Any,
 ) -> tuple[Propensities, list[dict[str, Any]]]: ...

@@ -11,8 +11,9 @@ estimator                  needs                                              gi
 `DLA`                      features                                           θ(k), θ(u,k)
 =========================  =================================================  ====================
 
-Each has `fit(counts, data=None, *, progress=False)`, which leaves the result in `propensities_`. `estimate` does the same
-by the name of a method. `data` is a data set with the features of the documents, or splits, whose training part is used.
+Each has `fit(counts, data=None, *, engine=None, progress=False)`, which leaves the result in `propensities_`. `estimate` does the same
+by the name of a method. With `engine`, the address of a Spark Connect server (`"sc://host:15002"`) or a session that
+`SparkSession.builder.remote` made, a cluster sums up the iterations of `RegressionEM`: `counts` is then a folder that it sees, too. `data` is a data set with the features of the documents, or splits, whose training part is used.
 Parameters, with their defaults, are the options of `truerank propensity` that the method takes; an unknown one is refused.
 """
 
@@ -44,6 +45,7 @@ __all__ = ["CPBM", "DLA", "InterventionHarvesting", "RegressionEM", "SwapExperim
 
 _Data = Union[Dataset, Splits, None]
 _Path = Union[str, "PathLike[str]"]
+_Counts = Union[Counts, _Path]
 _Progress = Union[bool, Callable[[str, int, int], object], None]
 _Self = TypeVar("_Self", bound="_Estimator")
 
@@ -56,27 +58,33 @@ class _Estimator(Params):
     propensities_: Propensities
     held_out_: list[dict[str, Any]]
 
-    def fit(self: _Self, counts: Counts, data: _Data = None, *, progress: _Progress = False) -> _Self:
+    def fit(
+        self: _Self, counts: _Counts, data: _Data = None, *, engine: Any = None, progress: _Progress = False
+    ) -> _Self:
         """Estimates from counts, and the features in `data` where they are of use; returns the estimator."""
-        self.propensities_, self.held_out_ = _estimate(counts, data, self._method, progress, self.get_params())
+        # A cluster has defaults of its own, such as no standard errors.
+        params = self.get_params() if engine is None else self._chosen()
+        self.propensities_, self.held_out_ = _estimate(counts, data, self._method, engine, progress, params)
         return self
 
 
-def estimate(counts: Counts, data: _Data = None, *, method: str, progress: _Progress = False, **options: Any) -> Propensities:
+def estimate(
+    counts: _Counts, data: _Data = None, *, method: str, engine: Any = None, progress: _Progress = False, **options: Any
+) -> Propensities:
     """Estimates by the method of this name, as on the command line, with its options as keywords.
 
     >>> counts = truerank.simulate(truerank.generate("tiny"), sessions=50_000, swap=0.5).counts()
     >>> truerank.propensity.estimate(counts, method="swap", resamples=0).positions
     10
     """
-    return _estimate(counts, data, method, progress, options)[0]
+    return _estimate(counts, data, method, engine, progress, options)[0]
 
 
 def _estimate(
-    counts: Counts, data: _Data, method: str, progress: _Progress, options: dict[str, Any]
+    counts: _Counts, data: _Data, method: str, engine: Any, progress: _Progress, options: dict[str, Any]
 ) -> tuple[Propensities, list[dict[str, Any]]]:
     files = {"user_features": None, "ranker": None, **options}
-    found = _truerank._estimate_examination(counts, data, method=method, progress=progress, **files)
+    found = _truerank._estimate_examination(counts, data, method=method, engine=engine, progress=progress, **files)
     for note in found[0].notes:
         # Whoever called `fit` or `estimate` reads it.
         warnings.warn(note, PropensityWarning, stacklevel=3)

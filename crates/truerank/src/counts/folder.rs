@@ -16,7 +16,7 @@ use super::transitions::Transitions;
 use super::view::Totals;
 use super::whole_pages::check_patterns;
 use crate::files::table::FileType;
-use crate::files::{Limit, read_sealed_text, seal_json, write_file};
+use crate::files::{Limit, check_seal, read_sealed_text, seal_json, write_file};
 use crate::{Error, Result};
 
 const COUNTS: FileType = FileType { name: "truerank/counts", version: 1 };
@@ -89,11 +89,20 @@ impl Meta {
             let finding = "is not a folder of counts: it has no meta.json; make one with truerank count";
             return Err(if folder.exists() { Error::input(folder, finding) } else { not_found(folder) });
         }
-        let text = read_sealed_text(&path, Limit::Description)?;
+        Meta::of_text(&path, &read_sealed_text(&path, Limit::Description)?)
+    }
+
+    /// What a `meta.json` says that was read elsewhere.
+    pub fn parse(path: &Path, text: &str) -> Result<Self> {
+        check_seal(text.as_bytes()).map_err(|finding| Error::input(path, finding))?;
+        Meta::of_text(path, text)
+    }
+
+    fn of_text(path: &Path, text: &str) -> Result<Self> {
         let value: serde_json::Value =
-            serde_json::from_str(&text).map_err(|e| Error::input(&path, format!("is not JSON: {e}")))?;
-        COUNTS.check(&path, value["type"].as_str(), value["version"].as_u64())?;
-        serde_json::from_value(value).map_err(|e| Error::input(&path, format!("is not complete: {e}")))
+            serde_json::from_str(text).map_err(|e| Error::input(path, format!("is not JSON: {e}")))?;
+        COUNTS.check(path, value["type"].as_str(), value["version"].as_u64())?;
+        serde_json::from_value(value).map_err(|e| Error::input(path, format!("is not complete: {e}")))
     }
 
     /// Whether click transitions were counted.

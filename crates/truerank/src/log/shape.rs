@@ -91,6 +91,35 @@ impl LogShape {
     }
 }
 
+impl LogShape {
+    /// Adds Parquet files that only another engine sees, by the columns that it found in them.
+    pub fn add_far(&mut self, path: &Path, columns: Vec<(String, ColumnKind)>, options: &ReadOptions) -> Result<()> {
+        let format = options.format.or_else(|| LogFormat::of(path)).unwrap_or(LogFormat::Parquet);
+        if format != LogFormat::Parquet {
+            let finding = "lies where only the cluster sees it, and there Parquet alone is read; convert it to Parquet";
+            return Err(Error::input(path, finding));
+        }
+        let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
+        let layout = Layout::find(path, &names, options)?;
+        layout.check(path, &names, options)?;
+        self.anonymous |= layout.user.is_none();
+        let new: Vec<ReadColumn> = layout.reads.iter().filter(|read| !self.reads.contains(read)).cloned().collect();
+        self.reads.extend(new);
+        self.paths.push(path.to_path_buf());
+        self.files.push(FileShape {
+            path: path.to_path_buf(),
+            format,
+            layout,
+            columns,
+            types: Vec::new(),
+            is_array: false,
+            has_no_header: false,
+            compression: None,
+        });
+        Ok(())
+    }
+}
+
 impl FileShape {
     fn of(part: &LogPart, source: Source, options: &ReadOptions) -> Result<Option<Self>> {
         let path = part.path();

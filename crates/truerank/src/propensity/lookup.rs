@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Propensities;
 use crate::counts::CountsView;
+use crate::ids::Ids;
 use crate::{Error, Result};
 
 /// Examination probabilities that are someone else's, or shared.
@@ -68,17 +69,23 @@ impl<'a> Examination<'a> {
         if counts.totals().max_position > known {
             return Err(past_the_last(counts, known)?);
         }
-        let number = counts.users().numbers_in(&propensities.users);
+        let sessions = if propensities.users.is_empty() { Vec::new() } else { counts.sessions_per_user() };
+        Ok(Examination::of_users(propensities, counts.users(), &sessions))
+    }
+
+    /// The same by the numbers of these users, who have so many sessions each.
+    pub(crate) fn of_users(propensities: impl Into<Theta<'a>>, users: &Ids, sessions: &[u64]) -> Self {
+        let propensities = propensities.into();
+        let number = users.numbers_in(&propensities.users);
         let population = propensities.population.clone();
         let mut examination = Examination { propensities, number, population };
         if !examination.propensities.users.is_empty() {
-            examination.population = examination.average(counts);
+            examination.population = examination.average(sessions);
         }
-        Ok(examination)
+        examination
     }
 
-    fn average(&self, counts: &dyn CountsView) -> Vec<f64> {
-        let sessions = counts.sessions_per_user();
+    fn average(&self, sessions: &[u64]) -> Vec<f64> {
         let total: u64 = sessions.iter().sum();
         let mut average = vec![0.0; self.population.len()];
         for (user, &count) in sessions.iter().enumerate() {
@@ -88,7 +95,8 @@ impl<'a> Examination<'a> {
         average
     }
 
-    fn of_user(&self, user: u32) -> &[f64] {
+    /// θ(u,·) of the counts' user number `user`.
+    pub(crate) fn of_user(&self, user: u32) -> &[f64] {
         match self.number[user as usize] {
             Some(number) => self.propensities.of_user(number as usize),
             None => &self.propensities.population,
@@ -105,6 +113,11 @@ impl<'a> Examination<'a> {
         self.population[position as usize - 1]
     }
 
+    /// θ̄.
+    pub(crate) fn average_by_position(&self) -> &[f64] {
+        &self.population
+    }
+
     /// How many users of the counts have no probabilities of their own, where others have.
     pub fn unknown_users(&self) -> usize {
         if self.propensities.users.is_empty() { 0 } else { self.number.iter().filter(|n| n.is_none()).count() }
@@ -119,8 +132,12 @@ fn past_the_last(counts: &dyn CountsView, known: u32) -> Result<Error> {
     let (query, position) = first.map_or((String::new(), known), |cell| {
         (counts.queries().name(cell.query as usize).into_owned(), cell.position)
     });
-    Ok(Error::parameter(format!(
+    Ok(past_the_last_known(&query, position, known))
+}
+
+pub(crate) fn past_the_last_known(query: &str, position: u32, known: u32) -> Error {
+    Error::parameter(format!(
         "query {query} has a document at position {position}, but the propensities end at position {known}; estimate them \
          for all positions"
-    )))
+    ))
 }

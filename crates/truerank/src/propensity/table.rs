@@ -61,17 +61,16 @@ impl Propensities {
     }
 
     fn fields(&self) -> Vec<Field> {
-        let list = |name: &str, of: DataType| Field::new(name, DataType::List(Arc::new(item(of))), false);
         let evidence = &self.details.by_user;
         let mut fields = vec![ids_field("user", &self.users)];
         fields.extend(self.details.clusters.iter().map(|_| Field::new("cluster", DataType::UInt32, false)));
-        fields.push(list("propensity", DataType::Float64));
+        fields.push(list_field("propensity", DataType::Float64));
         let known = [
             ("standard_errors", DataType::Float64, evidence.standard_errors.is_empty()),
             ("impressions", DataType::UInt64, evidence.impressions.is_empty()),
             ("clicks", DataType::UInt64, evidence.clicks.is_empty()),
         ];
-        fields.extend(known.into_iter().filter(|known| !known.2).map(|(name, of, _)| list(name, of)));
+        fields.extend(known.into_iter().filter(|known| !known.2).map(|(name, of, _)| list_field(name, of)));
         fields
     }
 
@@ -97,8 +96,13 @@ fn item(of: DataType) -> Field {
     Field::new("item", of, false)
 }
 
+/// A column of lists.
+pub(crate) fn list_field(name: &str, of: DataType) -> Field {
+    Field::new(name, DataType::List(Arc::new(item(of))), false)
+}
+
 /// Lists of so many values each.
-fn lists<T: ArrowPrimitiveType>(values: &[T::Native], length: usize) -> ArrayRef {
+pub(crate) fn lists<T: ArrowPrimitiveType>(values: &[T::Native], length: usize) -> ArrayRef {
     let values_of = PrimitiveBuilder::<T>::with_capacity(values.len());
     let mut builder = ListBuilder::new(values_of).with_field(item(T::DATA_TYPE));
     for row in values.chunks_exact(length.max(1)) {

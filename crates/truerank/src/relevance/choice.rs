@@ -107,13 +107,19 @@ impl EstimationChoice {
         progress: &dyn Progress,
     ) -> Result<Estimation> {
         self.check(log.data().is_some())?;
-        let prior = match self.prior_for(log.data().is_some()) {
-            PriorKind::None => Prior::None,
+        match self.prior_for(log.data().is_some()) {
+            PriorKind::Model => Ok(self.with_prior(Prior::Model(log.predicted(predictor, progress)?))),
+            _ => Ok(self.estimation_without_features()),
+        }
+    }
+
+    /// The estimation where no prior is predicted from features.
+    pub(crate) fn estimation_without_features(&self) -> Estimation {
+        self.with_prior(match self.prior_for(false) {
+            PriorKind::None | PriorKind::Model => Prior::None,
             PriorKind::Mean => Prior::Mean,
             PriorKind::Position => Prior::Position,
-            PriorKind::Model => Prior::Model(log.predicted(predictor, progress)?),
-        };
-        Ok(self.with_prior(prior))
+        })
     }
 
     /// The estimation with a prior that is known already.

@@ -49,11 +49,11 @@ impl<'e> Documents<'e> {
             Prior::None => Beliefs::Zero,
             Prior::Mean => Beliefs::Mean,
             Prior::Position => Beliefs::ByPosition,
-            Prior::Model(predicted) => Beliefs::Each(predicted.of_docs(
-                exposures.counts.queries(),
-                exposures.counts.docs(),
-                exposures.pairs.iter().map(|pair| (pair.query, pair.doc)),
-            )),
+            Prior::Model(predicted) => {
+                let (queries, docs) = exposures.ids();
+                let pairs = exposures.pairs.iter().map(|pair| (pair.query, pair.doc));
+                Beliefs::Each(predicted.of_docs(queries, docs, pairs))
+            }
         };
         let bases: Vec<f64> = (0..exposures.pairs.len()).map(base).collect();
         let by_position = match prior {

@@ -91,7 +91,8 @@ impl Diagnostics {
 impl Weighing<'_> {
     /// What the weights of the clicks look like.
     pub fn diagnostics(&self) -> Result<Diagnostics> {
-        let counts = self.exposures().counts;
+        let cells = self.exposures().cells()?;
+        let counts = cells.counts;
         let clicks = counts.totals().clicks;
         let mut heaviest = Heaviest::new(clicks.div_ceil(100));
         let (mut sizes, mut total_weight) = (vec![0.0; counts.queries().len()], 0.0);
@@ -105,7 +106,7 @@ impl Weighing<'_> {
         Ok(Diagnostics {
             clicks,
             total_weight,
-            largest: heaviest.iter().take(NAMED).map(|(cell, weight)| self.name(cell, *weight)).collect(),
+            largest: heaviest.iter().take(NAMED).map(|(cell, weight)| named(counts, cell, *weight)).collect(),
             top_share: if total_weight > 0.0 { top / total_weight } else { 0.0 },
             effective: EffectiveSizes::of(sizes),
         })
@@ -129,28 +130,28 @@ impl Weighing<'_> {
         wanted: &(dyn Fn(u32) -> bool + Sync),
         take: impl FnMut(Vec<(Cell, f64)>),
     ) -> Result<()> {
+        let log = self.exposures().cells()?;
         let of_block = |pairs: &mut dyn Iterator<Item = (usize, &[Cell])>| {
             let mut weights = Vec::new();
             for (pair, cells) in pairs.filter(|(_, cells)| wanted(cells[0].query)) {
                 for cell in cells.iter().filter(|cell| cell.clicks > 0) {
-                    weights.push((*cell, self.click_weight(pair, cell)?));
+                    weights.push((*cell, self.click_weight(log, pair, cell)?));
                 }
             }
             Ok(weights)
         };
-        self.exposures().map_blocks(of_block, take)
+        log.map_blocks(of_block, take)
     }
+}
 
-    fn name(&self, cell: &Cell, weight: f64) -> ClickWeight {
-        let counts = self.exposures().counts;
-        ClickWeight {
-            query: counts.queries().name(cell.query as usize).into_owned(),
-            doc: counts.docs().name(cell.doc as usize).into_owned(),
-            position: cell.position,
-            user: counts.users().name(cell.user as usize).into_owned(),
-            clicks: cell.clicks,
-            weight,
-        }
+fn named(counts: &dyn CountsView, cell: &Cell, weight: f64) -> ClickWeight {
+    ClickWeight {
+        query: counts.queries().name(cell.query as usize).into_owned(),
+        doc: counts.docs().name(cell.doc as usize).into_owned(),
+        position: cell.position,
+        user: counts.users().name(cell.user as usize).into_owned(),
+        clicks: cell.clicks,
+        weight,
     }
 }
 

@@ -146,7 +146,7 @@ impl Estimation {
         let Estimator::UserAwareSmoothed(smoothing) = self.estimator else { return Ok(None) };
         Ok(Some(match smoothing {
             Smoothing::LeastError => least_error_beta_of(&exposures.pairs, exposures.moments),
-            Smoothing::Likelihood => likelihood_beta(exposures.counts)?,
+            Smoothing::Likelihood => likelihood_beta(exposures.cells()?.counts)?,
             Smoothing::Fixed(beta) if beta >= 0.0 && beta.is_finite() => beta,
             Smoothing::Fixed(beta) => {
                 return Err(Error::option("beta", format!("is {beta}, but should be finite and not negative")));

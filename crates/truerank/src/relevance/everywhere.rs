@@ -1,12 +1,13 @@
 //! Weights are the same bytes wherever counts are kept, on any number of threads.
 
 use super::{
-    Estimation, Estimator, Exposures, KnownLog, Prior, RelevancePredictor, Shrink, Smoothing, expected_errors,
+    CellSums, Estimation, Estimator, Exposures, KnownLog, Prior, Relevance, RelevancePredictor, Shrink, Smoothing,
+    SummedExposures, SummedPair, expected_errors,
 };
-use crate::counts::{CountOptions, Counts, CountsView, assert_same, count_log, everywhere};
+use crate::counts::{Cell, CountOptions, Counts, CountsView, assert_same, by_document, count_log, everywhere};
 use crate::data::{Dataset, Generator, Preset};
 use crate::progress::Silent;
-use crate::propensity::Propensities;
+use crate::propensity::{Examination, Propensities};
 use crate::simulate::{ShownLists, Simulation};
 
 /// A log of several blocks.
@@ -72,4 +73,69 @@ fn impossible_clicks_are_told_alike() {
     let found = everywhere(&counts, refused);
     assert!(found[0].contains("but the propensities end at position 5"), "{}", found[0]);
     assert_same(&found);
+}
+
+/// Exposures from the sums of cells alone, each sum by its definition.
+fn summed(counts: &Counts, propensities: &Propensities) -> Exposures<'static> {
+    let examination = Examination::new(propensities, counts).unwrap();
+    let theta = |cell: &Cell| examination.of(cell.user, cell.position);
+    let sum = |cells: &[Cell], value: &dyn Fn(&Cell) -> f64| cells.iter().map(value).sum::<f64>();
+    let shown = |cell: &Cell| cell.impressions as f64;
+    let shared = |cells: &[Cell]| SummedPair {
+        impressions: cells.iter().map(|cell| cell.impressions).sum(),
+        clicks: cells.iter().map(|cell| cell.clicks).sum(),
+        exposure: sum(cells, &|cell| shown(cell) * theta(cell)),
+        squared_exposure: sum(cells, &|cell| shown(cell) * theta(cell).powi(2)),
+        average_exposure: sum(cells, &|cell| shown(cell) * examination.average_at(cell.position)),
+        positions: sum(cells, &|cell| shown(cell) * f64::from(cell.position)),
+    };
+    let pairs = by_document(&counts.cells).map(|cells| (cells[0].query, cells[0].doc, shared(cells)));
+    let exposures = SummedExposures::new(counts.queries.clone(), counts.docs.clone(), pairs);
+    let mean = exposures.mean_relevance();
+    let own = |cells: &[Cell]| {
+        let shared = shared(cells);
+        let gamma = ((shared.clicks as f64 + mean) / (shared.exposure + 1.0)).clamp(0.0, 1.0);
+        let spread = |cell: &Cell| {
+            let click = (theta(cell) * gamma).min(1.0);
+            shown(cell) * click * (1.0 - click)
+        };
+        CellSums {
+            relative_clicks: sum(cells, &|cell| cell.clicks as f64 / theta(cell)),
+            has_unexamined_clicks: false,
+            spread: sum(cells, &spread),
+            relative_spread: sum(cells, &|cell| spread(cell) / theta(cell).powi(2)),
+        }
+    };
+    Exposures::summed(exposures, by_document(&counts.cells).map(own).collect())
+}
+
+#[test]
+fn weights_follow_from_sums_over_cells() {
+    let (data, counts, mut propensities) = log();
+    // Relative θ above 1, where a click's probability is bounded.
+    propensities.by_user.iter_mut().step_by(3).for_each(|theta| *theta *= 2.5);
+    let (from_cells, from_sums) = (Exposures::new(&counts, &propensities).unwrap(), summed(&counts, &propensities));
+    let likelihood = Estimation::new(Estimator::UserAwareSmoothed(Smoothing::Likelihood));
+    let close = |a: f64, b: f64| (a - b).abs() <= 1e-9 * a.abs().max(1e-6);
+    let assert_close = |ours: &Relevance, theirs: &Relevance| {
+        assert_eq!((&ours.estimator, &ours.queries, &ours.docs), (&theirs.estimator, &theirs.queries, &theirs.docs));
+        assert!(close(ours.beta.unwrap_or(0.0), theirs.beta.unwrap_or(0.0)), "{:?} {:?}", ours.beta, theirs.beta);
+        for (a, b) in ours.weights.iter().zip(&theirs.weights) {
+            assert_eq!((a.query, a.doc, a.impressions, a.clicks), (b.query, b.doc, b.impressions, b.clicks));
+            let pairs =
+                [(a.weight, b.weight), (a.exposure, b.exposure), (a.divisor, b.divisor), (a.variance, b.variance)];
+            assert!(pairs.into_iter().all(|(a, b)| close(a, b)), "{a:?} {b:?}");
+        }
+    };
+    for estimation in estimations(&counts, &propensities, &data) {
+        let weighing = estimation.weigh(&from_sums);
+        match estimation == likelihood {
+            true => assert!(weighing.err().unwrap().to_string().contains("looks at single cells")),
+            false => {
+                let ours = estimation.weigh(&from_cells).unwrap().relevance().unwrap();
+                assert_close(&ours, &weighing.unwrap().relevance().unwrap());
+            }
+        }
+    }
+    assert!(Estimation::default().weigh(&from_sums).unwrap().diagnostics().is_err());
 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::exposures::Cells;
 use super::{Estimation, Estimator, Exposures, Weighing};
 use crate::Result;
 use crate::counts::Cell;
@@ -35,15 +36,16 @@ pub fn expected_errors(exposures: &Exposures<'_>, estimators: &[Estimator]) -> R
 impl Weighing<'_> {
     fn expected_error(&self) -> Result<ExpectedError> {
         let (mut squared_bias, mut variance) = (0.0, 0.0);
+        let log = self.exposures().cells()?;
         let of_block = |pairs: &mut dyn Iterator<Item = (usize, &[Cell])>| {
             let mut sum = (0.0, 0.0);
             for (pair, cells) in pairs {
-                let (bias, variance) = self.expected_of(pair, cells)?;
+                let (bias, variance) = self.expected_of(log, pair, cells)?;
                 sum = (sum.0 + bias, sum.1 + variance);
             }
             Ok(sum)
         };
-        self.exposures().map_blocks(of_block, |(bias, noise)| {
+        log.map_blocks(of_block, |(bias, noise)| {
             squared_bias += bias;
             variance += noise;
         })?;
@@ -53,16 +55,16 @@ impl Weighing<'_> {
     }
 
     /// Squared bias and variance of one document.
-    fn expected_of(&self, pair: usize, cells: &[Cell]) -> Result<(f64, f64)> {
+    fn expected_of(&self, log: &Cells<'_>, pair: usize, cells: &[Cell]) -> Result<(f64, f64)> {
         let moments = self.exposures().moments;
         let (mut level, mut variance) = (0.0, 0.0);
         for cell in cells {
-            let theta = self.exposures().examined.of(cell).slope;
+            let theta = log.examined.of(cell).slope;
             // Nobody looked there: no click counts, whatever it would weigh.
             if theta == 0.0 {
                 continue;
             }
-            let (weight, shown) = (self.click_weight(pair, cell)?, cell.impressions as f64);
+            let (weight, shown) = (self.click_weight(log, pair, cell)?, cell.impressions as f64);
             level += shown * theta * weight;
             variance += shown * weight * weight * theta * (moments.mean - moments.mean_square * theta).max(0.0);
         }

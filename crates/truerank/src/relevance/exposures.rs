@@ -2,20 +2,35 @@
 
 use super::examined::{Examined, ModelExposures};
 use super::moments::RelevanceMoments;
-use crate::Result;
+use super::summed::{CellSums, SummedExposures};
 use crate::click_model::ClickModel;
 use crate::counts::{Cell, CountsView, by_document};
+use crate::ids::Ids;
 use crate::propensity::{Examination, Theta};
+use crate::{Error, Result};
 
 /// Counts with their exposure: made once, and then any number of estimators can weigh them.
 pub struct Exposures<'a> {
-    pub(super) counts: &'a dyn CountsView,
-    pub(super) examined: Examined<'a>,
-    /// The number of each block's first pair.
-    first_pairs: Vec<usize>,
+    pub(super) source: Source<'a>,
     /// Sorted by query, document.
     pub(super) pairs: Vec<PairSums>,
     pub(super) moments: RelevanceMoments,
+}
+
+/// What pairs were summed from.
+pub(super) enum Source<'a> {
+    /// Cells that are at hand.
+    Cells(Cells<'a>),
+    /// Cells that are elsewhere, with what else estimators need of each pair's.
+    Sums { queries: Ids, docs: Ids, of_pairs: Vec<CellSums> },
+}
+
+/// The cells of a log, and who looks where.
+pub(super) struct Cells<'a> {
+    pub counts: &'a dyn CountsView,
+    pub examined: Examined<'a>,
+    /// The number of each block's first pair.
+    first_pairs: Vec<usize>,
 }
 
 impl<'a> Exposures<'a> {
@@ -44,9 +59,41 @@ impl<'a> Exposures<'a> {
             },
         )?;
         let moments = RelevanceMoments::of(&pairs);
-        Ok(Exposures { counts, examined, first_pairs, pairs, moments })
+        Ok(Exposures { source: Source::Cells(Cells { counts, examined, first_pairs }), pairs, moments })
     }
 
+    /// Pairs that were summed elsewhere, with the other sums over the cells of each.
+    pub(crate) fn summed(sums: SummedExposures, of_pairs: Vec<CellSums>) -> Self {
+        let SummedExposures { queries, docs, pairs, moments } = sums;
+        Exposures { source: Source::Sums { queries, docs, of_pairs }, pairs, moments }
+    }
+
+    /// Queries and documents, by whose numbers pairs go.
+    pub(super) fn ids(&self) -> (&Ids, &Ids) {
+        match &self.source {
+            Source::Cells(cells) => (cells.counts.queries(), cells.counts.docs()),
+            Source::Sums { queries, docs, .. } => (queries, docs),
+        }
+    }
+
+    /// γ of a pair as variances take it: a little toward the mean, so that a document without clicks claims no certainty.
+    pub(super) fn assumed_relevance(&self, pair: usize) -> f64 {
+        let sums = &self.pairs[pair];
+        ((sums.earned() + self.moments.mean) / (sums.exposure + 1.0)).clamp(0.0, 1.0)
+    }
+
+    /// The cells, for what looks at each of them.
+    pub(super) fn cells(&self) -> Result<&Cells<'a>> {
+        match &self.source {
+            Source::Cells(cells) => Ok(cells),
+            Source::Sums { .. } => Err(Error::parameter(
+                "this looks at single cells, but there are only their sums, as a cluster made them; estimate without it",
+            )),
+        }
+    }
+}
+
+impl Cells<'_> {
     /// Hands to `take`, in order of the blocks, what `work` makes of the numbers and cells of a block's pairs.
     pub(super) fn map_blocks<T: Send>(
         &self,

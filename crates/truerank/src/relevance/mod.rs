@@ -46,6 +46,7 @@ mod predict;
 mod prior;
 mod shrinkage;
 mod smoothing;
+mod summed;
 #[cfg(test)]
 mod theorems;
 mod training;
@@ -65,4 +66,5 @@ pub use pairs::{PairRatio, PairWeights, QueryPairs, ScoredPairs, pair_weights};
 pub use predict::{RelevancePredictor, calibrate};
 pub use prior::{PredictedRelevance, Prior, PriorKind, Shrink};
 pub use smoothing::{least_error_beta, likelihood_beta};
+pub(crate) use summed::{CellSums, SummedExposures, SummedPair};
 pub use weighing::Weighing;

@@ -2,9 +2,10 @@
 
 use super::correction::{Divisor, Documents};
 use super::examined::{Examined, Exposure};
-use super::exposures::Exposures;
+use super::exposures::{Cells, Exposures, Source};
+use super::summed::CellSums;
 use super::{Clipped, Correction, Estimator, Relevance, Weight};
-use crate::counts::{Cell, CountsView};
+use crate::counts::Cell;
 use crate::{Error, Result};
 
 /// An estimator with everything that it takes from the log, ready to weigh clicks.
@@ -23,38 +24,70 @@ impl<'e> Weighing<'e> {
 
     /// The relevance weight of every shown document.
     pub fn relevance(&self) -> Result<Relevance> {
-        let mut weights = Vec::with_capacity(self.exposures().pairs.len());
-        let weigh = |pairs: &mut dyn Iterator<Item = (usize, &[Cell])>| {
-            pairs.map(|(pair, cells)| self.weigh(pair, cells)).collect::<Result<Vec<Weight>>>()
-        };
-        self.exposures().map_blocks(weigh, |of_block| weights.extend(of_block))?;
-        let counts = self.exposures().counts;
+        let (queries, docs) = self.exposures().ids();
         Ok(Relevance {
             estimator: self.estimator.to_string(),
             beta: self.beta,
             correction: Correction { clipped: self.clipped(), ..self.correction },
-            queries: counts.queries().clone(),
-            docs: counts.docs().clone(),
+            queries: queries.clone(),
+            docs: docs.clone(),
             by_position: self.documents.by_position.clone(),
-            weights,
+            weights: self.weights()?,
         })
     }
 
-    fn weigh(&self, pair: usize, cells: &[Cell]) -> Result<Weight> {
-        let exposures = self.exposures();
-        let sums = &exposures.pairs[pair];
-        let relevance = ((sums.earned() + exposures.moments.mean) / (sums.exposure + 1.0)).clamp(0.0, 1.0);
+    fn weights(&self) -> Result<Vec<Weight>> {
+        let log = match &self.exposures().source {
+            Source::Cells(cells) => cells,
+            Source::Sums { of_pairs, .. } => {
+                return of_pairs.iter().enumerate().map(|(pair, sums)| self.weigh_sums(pair, sums)).collect();
+            }
+        };
+        let mut weights = Vec::with_capacity(self.exposures().pairs.len());
+        let weigh = |pairs: &mut dyn Iterator<Item = (usize, &[Cell])>| {
+            pairs.map(|(pair, cells)| self.weigh(log, pair, cells)).collect::<Result<Vec<Weight>>>()
+        };
+        log.map_blocks(weigh, |of_block| weights.extend(of_block))?;
+        Ok(weights)
+    }
+
+    fn weigh(&self, log: &Cells<'_>, pair: usize, cells: &[Cell]) -> Result<Weight> {
+        let relevance = self.exposures().assumed_relevance(pair);
         let (mut weight, mut variance) = (self.kept_prior(pair), 0.0);
         for cell in cells {
-            let exposure = exposures.examined.of(cell);
+            let exposure = log.examined.of(cell);
             if exposure.slope == 0.0 && cell.clicks == 0 {
                 continue;
             }
-            let (click_weight, shown) = (self.click_weight(pair, cell)?, cell.impressions as f64);
+            let (click_weight, shown) = (self.click_weight(log, pair, cell)?, cell.impressions as f64);
             weight += (cell.clicks as f64 - shown * self.mistaken(&exposure)) * click_weight;
             variance += shown * click_weight * click_weight * exposure.variance(relevance);
         }
-        Ok(Weight {
+        Ok(self.weight(pair, weight, variance))
+    }
+
+    /// The same from sums over the cells. Where a click counts by its own θ, sums are over θ already.
+    fn weigh_sums(&self, pair: usize, sums: &CellSums) -> Result<Weight> {
+        let of_pair = &self.exposures().pairs[pair];
+        let prior = self.kept_prior(pair);
+        if of_pair.exposure == 0.0 && of_pair.clicks == 0 {
+            return Ok(self.weight(pair, prior, 0.0));
+        }
+        let (clicks, spread, are_possible) = match self.estimator {
+            Estimator::Straightforward => (sums.relative_clicks, sums.relative_spread, !sums.has_unexamined_clicks),
+            _ => (of_pair.clicks as f64, sums.spread, true),
+        };
+        match self.weight_at(pair, 1.0).filter(|_| are_possible) {
+            Some(click_weight) => {
+                Ok(self.weight(pair, prior + clicks * click_weight, spread * click_weight * click_weight))
+            }
+            None => Err(impossible_clicks(self.exposures(), pair)),
+        }
+    }
+
+    fn weight(&self, pair: usize, weight: f64, variance: f64) -> Weight {
+        let sums = &self.exposures().pairs[pair];
+        Weight {
             query: sums.query,
             doc: sums.doc,
             weight,
@@ -63,7 +96,7 @@ impl<'e> Weighing<'e> {
             exposure: sums.exposure,
             divisor: self.divisor_of(pair),
             variance,
-        })
+        }
     }
 
     /// The share of a cell's impressions whose clicks are expected whatever the relevance, as the estimator sees it.
@@ -95,10 +128,13 @@ impl<'e> Weighing<'e> {
     }
 
     /// How much one click in `cell`, a cell of pair number `pair`, counts. A click where nobody looks is an error.
-    pub(super) fn click_weight(&self, pair: usize, cell: &Cell) -> Result<f64> {
-        let exposures = self.exposures();
-        let sums = &exposures.pairs[pair];
-        let theta = exposures.examined.of(cell).slope;
+    pub(super) fn click_weight(&self, log: &Cells<'_>, pair: usize, cell: &Cell) -> Result<f64> {
+        self.weight_at(pair, log.examined.of(cell).slope).ok_or_else(|| impossible_click(log, cell))
+    }
+
+    /// How much one click counts where its user looks with probability `theta`; nothing where there can be none.
+    fn weight_at(&self, pair: usize, theta: f64) -> Option<f64> {
+        let sums = &self.exposures().pairs[pair];
         let (probability, divisor) = match self.estimator {
             Estimator::Naive => (1.0, sums.shown()),
             Estimator::IpsPbm => (sums.average_exposure, sums.average_exposure),
@@ -107,10 +143,7 @@ impl<'e> Weighing<'e> {
                 (self.documents.bases[pair], self.divisor_of(pair))
             }
         };
-        match (1.0 / divisor).is_finite() && probability > 0.0 {
-            true => Ok(1.0 / divisor),
-            false => Err(impossible_click(exposures, cell)),
-        }
+        ((1.0 / divisor).is_finite() && probability > 0.0).then_some(1.0 / divisor)
     }
 
     /// What the clip concerns, of all clicks and exposure.
@@ -130,9 +163,9 @@ impl<'e> Weighing<'e> {
     }
 }
 
-fn impossible_click(exposures: &Exposures<'_>, cell: &Cell) -> Error {
-    let counts: &dyn CountsView = exposures.counts;
-    let what = match exposures.examined {
+fn impossible_click(log: &Cells<'_>, cell: &Cell) -> Error {
+    let counts = log.counts;
+    let what = match log.examined {
         Examined::ByPosition(_) => "these propensities do",
         Examined::ByModel(_) => "this click model does",
     };
@@ -143,5 +176,15 @@ fn impossible_click(exposures: &Exposures<'_>, cell: &Cell) -> Error {
         counts.docs().name(cell.doc as usize),
         counts.queries().name(cell.query as usize),
         cell.position
+    ))
+}
+
+/// The same where cells are not at hand.
+fn impossible_clicks(exposures: &Exposures<'_>, pair: usize) -> Error {
+    let ((queries, docs), pair) = (exposures.ids(), &exposures.pairs[pair]);
+    Error::parameter(format!(
+        "document {} of query {} was clicked where its examination is 0; these propensities do not fit this log",
+        docs.name(pair.doc as usize),
+        queries.name(pair.query as usize)
     ))
 }

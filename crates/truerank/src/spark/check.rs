@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::cluster::{Cluster, Row};
-use super::paths::{path_of, text};
+use super::paths::{is_far, path_of, text};
 use super::source::FILE;
 use crate::counts::{CLICKS_ALONE, ConflictKind, NamedConflict, locate};
 use crate::log::{LogPart, ReadOptions, for_each_rows, session_of_text, shown};
@@ -97,6 +97,9 @@ impl Checked<'_> {
 
     /// What reading a file here says of it, where that is an error.
     pub fn first_bad_row(&self, file: &Path) -> Option<Error> {
+        if is_far(file) {
+            return None;
+        }
         for_each_rows(&[file.to_path_buf().into()], self.options, &Silent, |_| Ok(())).err()
     }
 
@@ -110,17 +113,26 @@ impl Checked<'_> {
         );
         let files = self.files_where(&page)?;
         let conflict = NamedConflict { session: session_of_text(&finding.session), query: finding.query.clone(), kind };
+        if let Some(far) = files.iter().find(|file| is_far(file)) {
+            return Ok(Error::input(far, conflict.describe(Some(&finding.session))));
+        }
         let files: Vec<LogPart> = files.into_iter().map(LogPart::from).collect();
         Ok(locate(&files, self.options, &conflict))
     }
 
-    /// The files that have such rows, in the order of the log.
+    /// The files that have such rows, in the order of the log; of those that only the cluster sees, its addresses, sorted.
     fn files_where(&self, condition: &str) -> Result<Vec<PathBuf>> {
         let query = format!("SELECT DISTINCT {FILE} FROM {} WHERE {condition}", CountView::Log.name());
         let rows = self.cluster.rows(&query)?;
-        let found: Vec<PathBuf> = rows.iter().filter_map(|row| row.get(0)?.as_str().map(path_of)).collect();
+        let mut addresses: Vec<&str> = rows.iter().filter_map(|row| row.get(0)?.as_str()).collect();
+        let found: Vec<PathBuf> = addresses.iter().copied().map(path_of).collect();
         let is_found = |path: &&PathBuf| text(path).is_ok_and(|path| found.iter().any(|f| f.to_str() == Some(&path)));
-        Ok(self.paths.iter().filter(is_found).cloned().collect())
+        let near: Vec<PathBuf> = self.paths.iter().filter(|path| !is_far(path)).filter(is_found).cloned().collect();
+        if !near.is_empty() || !self.paths.iter().any(|path| is_far(path)) {
+            return Ok(near);
+        }
+        addresses.sort_unstable();
+        Ok(addresses.into_iter().map(PathBuf::from).collect())
     }
 }
 

@@ -1,6 +1,6 @@
 //! A Spark Connect server: queries enter, rows, views and folders of Parquet leave.
 //!
-//! This is the only part that knows the client, whose calls block. The log, the result and all steps between are files
+//! The part that knows the client, whose calls block, is [`session`](super::session). The log, the result and all steps between are files
 //! on storage that both sides see. Every step is written as Parquet before the next one reads it, so no plan grows with
 //! iterations, and a lost worker costs its own tasks alone. Columns are found, and refused, by [`log`](crate::log) as always;
 //! the cluster sees the files as one view of plain text and whole numbers. The sorted result passes through this machine a
@@ -12,10 +12,12 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::path::Path;
 use std::time::Duration;
 
-pub(super) use spark_connect::row::Row;
-use spark_connect::{DataFrame, SparkError, SparkSession};
+use spark_connect_core::SparkError;
 
 use super::paths::file_url;
+use super::session::{Session, files, query};
+pub(super) use super::values::Row;
+use super::values::rows_of;
 use crate::{Error, Result};
 
 /// How long a server may take to answer at all.
@@ -34,7 +36,7 @@ const SETTINGS: [(&str, &str); 5] = [
 
 /// An open session on a server.
 pub(super) struct Cluster {
-    session: SparkSession,
+    session: Session,
     /// Host and port, without parameters: there may be a token among them.
     address: String,
 }
@@ -45,30 +47,24 @@ impl Cluster {
         let address = address(url)?;
         probe(&address).map_err(|cause| unreachable(&address, &cause))?;
         let failed = |e: SparkError| Error::parameter(format!("{}: {}", shown(&address), first_line(&e)));
-        let session = SparkSession::builder().remote(url).get_or_create().map_err(failed)?;
-        for (key, value) in SETTINGS {
-            session.conf().set(key, value).map_err(failed)?;
-        }
+        let session = Session::open(url).map_err(failed)?;
+        SETTINGS.iter().try_for_each(|(key, value)| session.set(key, value)).map_err(failed)?;
         Ok(Cluster { session, address })
     }
 
     /// The rows of a query, which are few.
-    pub fn rows(&self, query: &str) -> Result<Vec<Row>> {
-        self.frame(query)?.collect().map_err(|e| self.failed(&e))
+    pub fn rows(&self, text: &str) -> Result<Vec<Row>> {
+        self.session.collect(query(text)).map(|batches| rows_of(&batches)).map_err(|e| self.failed(&e))
     }
 
     /// Gives a query a name.
-    pub fn view(&self, name: &str, query: &str) -> Result<()> {
-        self.name(&self.frame(query)?, name)
+    pub fn view(&self, name: &str, text: &str) -> Result<()> {
+        self.session.name(query(text), name).map_err(|e| self.failed(&e))
     }
 
     /// Gives files a name: a form that Spark knows, its options, and where the schema is not in the files, that.
     pub fn files(&self, name: &str, format: &str, url: &str, schema: &str, options: &[(&str, &str)]) -> Result<()> {
-        let mut reader = self.session.read().format(format).schema(schema.to_string());
-        for (key, value) in options {
-            reader = reader.option(key, value);
-        }
-        self.name(&reader.load(Some(url)), name)
+        self.session.name(files(format, url, schema, options), name).map_err(|e| self.failed(&e))
     }
 
     /// Gives a Parquet file or a folder of them a name.
@@ -82,17 +78,8 @@ impl Cluster {
     }
 
     /// Writes a query's rows to a folder of Parquet files, in their order.
-    pub fn save(&self, query: &str, folder: &Path) -> Result<()> {
-        let writer = self.frame(query)?.write().format("parquet").mode("overwrite");
-        writer.save(Some(&file_url(folder)?)).map_err(|e| self.failed(&e))
-    }
-
-    fn frame(&self, query: &str) -> Result<DataFrame> {
-        self.session.sql(query).map_err(|e| self.failed(&e))
-    }
-
-    fn name(&self, frame: &DataFrame, name: &str) -> Result<()> {
-        frame.create_or_replace_temp_view(name).map_err(|e| self.failed(&e))
+    pub fn save(&self, text: &str, folder: &Path) -> Result<()> {
+        self.session.save(query(text), &file_url(folder)?).map_err(|e| self.failed(&e))
     }
 
     fn failed(&self, error: &SparkError) -> Error {
@@ -110,8 +97,7 @@ impl Drop for Cluster {
     /// Stops what still runs there, where the server still answers.
     fn drop(&mut self) {
         if probe(&self.address).is_ok() {
-            let _ = self.session.interrupt_all();
-            let _ = self.session.stop();
+            let _ = self.session.close();
         }
     }
 }

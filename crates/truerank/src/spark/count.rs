@@ -6,10 +6,12 @@ use super::check::Checked;
 use super::cluster::Cluster;
 use super::copy::{copy_cells, copy_patterns, copy_sessions};
 use super::copy_lists::{copy_lists, copy_transitions};
+use super::far::add_files;
+use super::paths::is_far;
 use super::source::{FILE, IdKinds, SOURCE, make_source};
 use crate::counts::{LogSource, LogSummary, Meta, Origin, Totals, is_counts_file};
 use crate::files::{TemporaryFolder, write_folder};
-use crate::log::{LogShape, ReadOptions};
+use crate::log::{LogPart, LogShape, ReadOptions};
 use crate::progress::Progress;
 use crate::sql::{CountSql, CountView, Dialect};
 use crate::{Error, Result};
@@ -56,12 +58,14 @@ impl SparkCount {
             _ => return Err(Error::parameter("a cluster counts rows of log files, but these are counts already")),
         };
         check_options(options)?;
-        let log = LogShape::find(parts, options)?;
+        let (far, near): (Vec<LogPart>, Vec<LogPart>) = parts.iter().cloned().partition(|part| is_far(part.path()));
+        let mut log = if near.is_empty() { LogShape::default() } else { LogShape::find(&near, options)? };
         let steps = 4 + u64::from(self.patterns) + 2 * u64::from(self.transitions);
         progress.begin("counting on Spark", steps);
         // Outlives the connection, whose end stops what still writes there.
         let scratch = TemporaryFolder::create_beside(output)?;
         let cluster = Cluster::connect(&self.url)?;
+        far.iter().try_for_each(|part| add_files(&cluster, &mut log, part.path(), options))?;
         let kinds = make_source(&cluster, &log)?;
         let counting = Counting {
             cluster: &cluster,

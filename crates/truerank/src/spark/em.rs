@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::cluster::Cluster;
 use super::em_tables::{Slots, Tables};
-use crate::counts::{Counts, Meta};
+use super::far::{far_meta, near_meta};
+use crate::counts::Counts;
 use crate::files::TemporaryFolder;
 use crate::ids::Ids;
 use crate::progress::Progress;
@@ -50,13 +51,14 @@ impl SparkEm {
 
     /// Estimates θ from a folder of counts; steps of the work are kept in a temporary folder beside `output`.
     pub fn estimate(&self, counts: &Path, output: &Path, progress: &dyn Progress) -> Result<Propensities> {
-        let meta = Meta::read(counts)?;
-        if meta.clicks == 0 {
-            return Err(Error::parameter("the log has no clicks, so nothing can be said about examination"));
-        }
+        let near = near_meta(counts)?;
         // Outlives the connection, whose end stops what still writes there.
         let scratch = TemporaryFolder::create_beside(output)?;
         let cluster = Cluster::connect(&self.url)?;
+        let meta = near.map_or_else(|| far_meta(&cluster, counts), Ok)?;
+        if meta.clicks == 0 {
+            return Err(Error::parameter("the log has no clicks, so nothing can be said about examination"));
+        }
         progress.begin("preparing cells on Spark", 1);
         let mut tables = Tables::make(&cluster, counts, scratch.path(), self.per_user, meta.max_position as usize)?;
         let users = tables.users.clone();

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::cluster::{Cluster, Row};
-use super::copy::for_each_batch;
-use crate::files::table::{FileType, TableWriter, ids_array, ids_field};
-use crate::ids::{Ids, Interner};
+use super::statements::{double, number};
+use super::users::{LogUsers, SCRATCH};
+use crate::files::table::{TableWriter, ids_array, ids_field};
+use crate::ids::Ids;
 use crate::propensity::Evidence;
 use crate::propensity::em::MARGIN;
 use crate::{Error, Result};
@@ -17,7 +18,6 @@ const SQL: &str = include_str!("em.sql");
 /// The columns of θ and γ.
 const THETA: &str = "slot BIGINT, theta DOUBLE, clicks DOUBLE";
 const GAMMA: &str = "document BIGINT, clicks DOUBLE, shown DOUBLE, gamma DOUBLE, last DOUBLE, second_last DOUBLE";
-const SCRATCH: FileType = FileType { name: "truerank/scratch", version: 1 };
 /// No step reads a table that is older by so many: a cycle of SQUAREM makes seven.
 const KEPT: u64 = 12;
 
@@ -86,26 +86,16 @@ impl<'a> Tables<'a> {
     }
 
     fn read_users(&mut self, counts: &Path) -> Result<()> {
-        self.cluster.parquet("em_sessions", &counts.join("sessions.parquet"))?;
-        let counted = self.scratch.join("sessions");
-        let query = "SELECT `user`, SUM(sessions) AS sessions FROM em_sessions GROUP BY `user`";
-        self.cluster.save(query, &counted)?;
-        let (mut users, mut found) = (Interner::default(), Vec::new());
-        for_each_batch(&counted, |columns| {
-            columns.ids("user", &mut users)?;
-            found.extend(columns.counts("sessions")?);
-            Ok(())
-        })?;
-        let (users, numbers) = users.into_sorted();
-        self.sessions = vec![0.0; users.len()];
-        numbers.iter().zip(found).for_each(|(number, count)| self.sessions[*number as usize] = count as f64);
+        let found = LogUsers::read(self.cluster, counts, self.scratch)?;
         let path = self.scratch.join("users.parquet");
+        let users = found.ids;
         let fields = vec![ids_field("user", &users), Field::new("number", DataType::Int64, false)];
         let mut writer = TableWriter::create(&path, SCRATCH, fields, &[])?;
         let numbers = Int64Array::from_iter_values(0..users.len() as i64);
         writer.write(vec![ids_array(&users, 0..users.len()), Arc::new(numbers)])?;
         writer.finish()?;
         self.users = users;
+        self.sessions = found.sessions.into_iter().map(|sessions| sessions as f64).collect();
         self.cluster.parquet("em_users", &path)
     }
 
@@ -230,22 +220,7 @@ impl<'a> Tables<'a> {
 
 /// A statement of the file, with values for its placeholders.
 fn statement(name: &str, values: &[(&str, String)]) -> String {
-    let rest = SQL.split_once(&format!("-- @{name}\n")).map_or("", |(_, rest)| rest);
-    let mut query = rest.split_once(";\n").map_or(rest, |(query, _)| query).to_string();
-    for (placeholder, value) in values {
-        query = query.replace(&format!("{{{placeholder}}}"), value);
-    }
-    query
-}
-
-/// A number as a literal of type DOUBLE, to the last bit.
-fn double(value: f64) -> String {
-    format!("{value:e}D")
-}
-
-fn number(row: &Row, at: usize) -> Result<f64> {
-    let value = row.get(at).and_then(|value| value.as_f64().or_else(|| value.as_i64().map(|v| v as f64)));
-    value.ok_or_else(|| Error::parameter("Spark gave no number where a sum was asked for"))
+    super::statements::statement(SQL, name, values)
 }
 
 #[cfg(test)]
@@ -259,14 +234,6 @@ mod tests {
         for name in names.into_iter().chain(["expected", "relevance", "lengths", "jump"]) {
             let query = statement(name, &values);
             assert!(query.contains("SELECT") && !query.contains(['{', '}', '@']), "{name}: {query}");
-        }
-    }
-
-    #[test]
-    fn literals_keep_every_bit() {
-        for value in [0.1 + 0.2, 1e-9, f64::MIN_POSITIVE, 4.0] {
-            let literal = double(value);
-            assert_eq!(literal.strip_suffix('D').unwrap().parse::<f64>().unwrap(), value);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Counts logs and estimates examination on a cluster: files that both sides see enter, the same artefacts leave.
+//! Counts logs, estimates examination and weights documents on a cluster: files that both sides see enter, the same artefacts leave.
 //!
-//! [`SparkCount`] counts with the statements of [`sql`](crate::sql); [`SparkEm`] sums up the iterations of EM there. The
-//! cluster is named by the address of its Spark Connect server, `sc://host:port`. Only the client of that server is left out
+//! [`SparkCount`] counts with the statements of [`sql`](crate::sql); [`SparkEm`] sums up the iterations of EM there, and
+//! [`SparkRelevance`] the cells of each document. The cluster is named by the address of its Spark Connect server, `sc://host:port`. Only the client of that server is left out
 //! of builds without the feature `spark`, which refuse every address.
 
 mod check;
@@ -15,9 +15,18 @@ mod copy_lists;
 mod count;
 mod em;
 mod em_tables;
+mod far;
 mod paths;
+mod relevance;
 mod rows;
+#[cfg(feature = "spark")]
+mod session;
 mod source;
+mod statements;
+mod users;
+#[cfg(feature = "spark")]
+mod values;
 
 pub use count::SparkCount;
 pub use em::SparkEm;
+pub use relevance::SparkRelevance;

@@ -4,9 +4,22 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::{Error, Result};
 
+/// Whether this is an address of storage that the cluster sees, such as `s3a://bucket/log/`: it is passed on as it is, and
+/// nothing there is opened here.
+pub(super) fn is_far(path: &Path) -> bool {
+    let scheme = path.to_str().and_then(|text| text.split_once("://")).map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    })
+}
+
 /// The address of a file or folder.
 pub(super) fn file_url(path: &Path) -> Result<String> {
-    Ok(format!("file://{}", escaped(&text(path)?)))
+    match path.to_str() {
+        Some(address) if is_far(path) => Ok(address.to_string()),
+        _ => Ok(format!("file://{}", escaped(&text(path)?))),
+    }
 }
 
 /// The address of several files of one folder.
@@ -77,6 +90,21 @@ mod tests {
         let names = ["x,y.csv".to_string(), "z.csv".to_string()];
         assert_eq!(files_url(Path::new("/a"), &names).unwrap(), r"file:///a/{x\,y.csv,z.csv}");
         assert_eq!(files_url(Path::new("/a"), &names[..1]).unwrap(), r"file:///a/x\,y.csv");
+    }
+
+    #[test]
+    fn addresses_of_other_storage_stay_what_they_are() {
+        for far in ["s3a://bucket/log/", "s3a://bucket/log/day=*/", "hdfs://name:8020/a b", "file:///a/log.parquet"] {
+            assert!(is_far(Path::new(far)));
+            assert_eq!(file_url(Path::new(far)).unwrap(), far);
+        }
+        assert_eq!(
+            file_url(&Path::new("s3a://bucket/counts/").join("cells.parquet")).unwrap(),
+            "s3a://bucket/counts/cells.parquet"
+        );
+        for near in ["/a/s3a", "log.csv", "://b", "a b://c", "s3a:/b"] {
+            assert!(!is_far(Path::new(near)), "{near}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::cluster::Cluster;
-use super::paths::{files_url, text};
+use super::paths::{file_url, files_url, is_far, text};
 use crate::files::Compression;
 use crate::log::{ALL_PAGES, ANONYMOUS, ColumnKind, FileShape, LogFormat, LogShape, QUERY_JOINT};
 use crate::sql::{Dialect, click_value};
@@ -31,6 +31,7 @@ pub(super) struct IdKinds {
 struct Group<'a> {
     view: String,
     shape: &'a FileShape,
+    /// Where they are; what only the cluster sees is named as a whole.
     folder: PathBuf,
     names: Vec<String>,
 }
@@ -61,7 +62,7 @@ fn check(file: &FileShape) -> Result<()> {
         }
         _ if file.has_no_header => "has no header, but Spark takes the first line of CSV and TSV for one; add it",
         _ if file.layout.lists.is_some() => "has one row per result page, but Spark counts rows per shown document",
-        _ if name.starts_with(['.', '_']) => {
+        _ if name.starts_with(['.', '_']) && !is_far(&file.path) => {
             "has a name that starts with . or _, but Spark passes over such files; rename it"
         }
         _ if file.is_array => "is one JSON array, but Spark reads one object per line",
@@ -108,9 +109,14 @@ fn refused(path: &Path, finding: &str) -> Error {
 fn groups(files: &[FileShape]) -> Result<Vec<Group<'_>>> {
     let mut found: BTreeMap<(String, String), Group<'_>> = BTreeMap::new();
     for shape in files {
-        let path = PathBuf::from(text(&shape.path)?);
-        let folder = path.parent().unwrap_or(Path::new("/")).to_path_buf();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let (folder, name) = match is_far(&shape.path) {
+            true => (shape.path.clone(), String::new()),
+            false => {
+                let path = PathBuf::from(text(&shape.path)?);
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                (path.parent().unwrap_or(Path::new("/")).to_path_buf(), name)
+            }
+        };
         let layout = &shape.layout;
         let fields = (&layout.session, layout.user, &layout.query, layout.doc, layout.position, layout.click);
         let signature = format!("{} {fields:?} {:?} {:?}", shape.format, shape.columns, shape.types);
@@ -151,7 +157,10 @@ fn id_kinds(cluster: &Cluster, groups: &[Group<'_>]) -> Result<IdKinds> {
 impl Group<'_> {
     /// Names the files to Spark.
     fn open(&self, cluster: &Cluster) -> Result<()> {
-        let url = files_url(&self.folder, &self.names)?;
+        let url = match is_far(&self.folder) {
+            true => file_url(&self.folder)?,
+            false => files_url(&self.folder, &self.names)?,
+        };
         let broken = ("columnNameOfCorruptRecord", BROKEN);
         let delimited = |separator| {
             [

@@ -1,0 +1,292 @@
+//! Relevance weights of counts that a cluster reads: a folder of counts and θ enter, the same weights leave.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::types::Float64Type;
+use arrow_array::{Float64Array, Int32Array};
+use arrow_schema::{DataType, Field};
+
+use super::cluster::Cluster;
+use super::copy::for_each_batch;
+use super::far::{far_meta, near_meta};
+use super::statements::{double, statement};
+use super::users::{LogUsers, SCRATCH};
+use crate::files::TemporaryFolder;
+use crate::files::table::{Columns, TableWriter, ids_array, ids_field};
+use crate::ids::{Ids, Interner};
+use crate::progress::Progress;
+use crate::propensity::{Examination, Propensities, list_field, lists, past_the_last_known};
+use crate::relevance::{
+    CellSums, Exposures, PriorKind, Relevance, RelevanceOptions, Smoothing, SummedExposures, SummedPair,
+};
+use crate::{Error, Result};
+
+const SQL: &str = include_str!("relevance.sql");
+
+/// Users whose θ is made into columns at a time.
+const USERS: usize = 1 << 14;
+
+/// Estimates weights as here, from counts that a cluster reads.
+///
+/// All that estimators need of the cells of a document are sums, and these are SQL: one pass over the cells for exposures, one for
+/// variances. What follows from the sums (β, the prior, its strength, the weights) is computed by the same code as ever, so
+/// results differ by the order of sums alone. This machine holds θ, the ids of users, and the sums and weights of documents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SparkRelevance {
+    url: String,
+}
+
+impl SparkRelevance {
+    /// Estimates on the cluster whose Spark Connect server is at `url`, such as `sc://host:15002`.
+    pub fn new(url: &str) -> Self {
+        SparkRelevance { url: url.to_string() }
+    }
+
+    /// Refuses what does not follow from sums, before anything is read.
+    pub fn check(options: &RelevanceOptions) -> Result<()> {
+        let refused = |option, what| {
+            Err(Error::option(option, format!("{what} is not for `engine`; take another one, or estimate without it")))
+        };
+        match () {
+            () if options.weights.prior_for(false) == PriorKind::Model => refused("prior", "model"),
+            () if options.weights.beta == Smoothing::Likelihood => refused("beta", "likelihood"),
+            () => options.check(false),
+        }
+    }
+
+    /// Weights by each estimator that was asked for; steps of the work are kept in a temporary folder beside `output`.
+    pub fn estimate(
+        &self,
+        options: &RelevanceOptions,
+        counts: &Path,
+        propensities: &Propensities,
+        output: &Path,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Relevance>> {
+        Self::check(options)?;
+        let near = near_meta(counts)?;
+        // Outlives the connection, whose end stops what still writes there.
+        let scratch = TemporaryFolder::create_beside(output)?;
+        let cluster = Cluster::connect(&self.url)?;
+        let meta = near.map_or_else(|| far_meta(&cluster, counts), Ok)?;
+        let summing = Summing { cluster: &cluster, counts, scratch: scratch.path() };
+        progress.begin("summing cells on Spark", 3);
+        summing.look_up(propensities, meta.max_position)?;
+        progress.advance(1)?;
+        let exposures = summing.exposures(progress)?;
+        let choices = options.weights.each();
+        let weights = |estimation: crate::relevance::Estimation| estimation.weigh(&exposures)?.relevance();
+        choices.iter().map(|choice| weights(choice.estimation_without_features())).collect()
+    }
+}
+
+/// Cells at work.
+struct Summing<'a> {
+    cluster: &'a Cluster,
+    counts: &'a Path,
+    scratch: &'a Path,
+}
+
+impl Summing<'_> {
+    /// Joins cells with θ of their users and positions.
+    fn look_up(&self, propensities: &Propensities, max_position: u32) -> Result<()> {
+        self.cluster.parquet("relevance_cells", &self.counts.join("cells.parquet"))?;
+        let known = propensities.positions() as u32;
+        if max_position > known {
+            return Err(self.past_the_last(known)?);
+        }
+        let of = if propensities.users.is_empty() { "examined alike" } else { "examined by users" };
+        let users = match propensities.users.is_empty() {
+            true => LogUsers { ids: Ids::default(), sessions: Vec::new() },
+            false => LogUsers::read(self.cluster, self.counts, self.scratch)?,
+        };
+        let examination = Examination::of_users(propensities, &users.ids, &users.sessions);
+        self.write_positions(examination.average_by_position())?;
+        if !propensities.users.is_empty() {
+            self.write_users(&users.ids, &examination)?;
+        }
+        self.cluster.view("relevance_examined", &statement(SQL, of, &[]))
+    }
+
+    fn past_the_last(&self, known: u32) -> Result<Error> {
+        let rows = self.cluster.rows(&statement(SQL, "past", &[("known", known.to_string())]))?;
+        let query = rows.first().and_then(|row| row.get(0)?.as_str()).unwrap_or_default();
+        let position = rows.first().and_then(|row| row.get(1)?.as_i64()).unwrap_or_default();
+        Ok(past_the_last_known(query, position as u32, known))
+    }
+
+    fn write_positions(&self, average: &[f64]) -> Result<()> {
+        let path = self.scratch.join("positions.parquet");
+        let fields =
+            vec![Field::new("position", DataType::Int32, false), Field::new("average", DataType::Float64, false)];
+        let mut writer = TableWriter::create(&path, SCRATCH, fields, &[])?;
+        writer.write(vec![
+            Arc::new(Int32Array::from_iter_values(1..=average.len() as i32)),
+            Arc::new(Float64Array::from_iter_values(average.iter().copied())),
+        ])?;
+        writer.finish()?;
+        self.cluster.parquet("relevance_positions", &path)
+    }
+
+    /// θ of each user of the log, those without their own too.
+    fn write_users(&self, users: &Ids, examination: &Examination<'_>) -> Result<()> {
+        let path = self.scratch.join("users.parquet");
+        let positions = examination.average_by_position().len();
+        let fields = vec![ids_field("user", users), list_field("theta", DataType::Float64)];
+        let mut writer = TableWriter::create(&path, SCRATCH, fields, &[])?;
+        for start in (0..users.len()).step_by(USERS) {
+            let some = start..users.len().min(start + USERS);
+            let theta: Vec<f64> = some.clone().flat_map(|user| examination.of_user(user as u32)).copied().collect();
+            writer.write(vec![ids_array(users, some), lists::<Float64Type>(&theta, positions)])?;
+        }
+        writer.finish()?;
+        self.cluster.parquet("relevance_users", &path)
+    }
+
+    /// The sums of all documents.
+    fn exposures(&self, progress: &dyn Progress) -> Result<Exposures<'static>> {
+        let sums = self.save("relevance_sums", &statement(SQL, "sums", &[]))?;
+        progress.advance(1)?;
+        let found = by_document(&sums, shared_sums)?;
+        let mut of_pairs: Vec<CellSums> = found.rows.iter().map(|(.., (_, own))| *own).collect();
+        let keys: Vec<(u32, u32)> = found.rows.iter().map(|(query, doc, _)| (*query, *doc)).collect();
+        let shared = found.rows.into_iter().map(|(query, doc, (shared, _))| (query, doc, shared));
+        let exposures = SummedExposures::new(found.queries, found.docs, shared);
+        let mean = [("mean", double(exposures.mean_relevance()))];
+        let spreads = self.save("relevance_spreads", &statement(SQL, "spreads", &mean))?;
+        progress.advance(1)?;
+        let spreads = by_document(&spreads, |columns| {
+            Ok(columns.floats("spread")?.into_iter().zip(columns.floats("relative_spread")?).collect())
+        })?;
+        if !keys.iter().copied().eq(spreads.rows.iter().map(|(query, doc, _)| (*query, *doc))) {
+            return Err(Error::parameter(
+                "Spark gave sums of other documents the second time; were the counts changed?",
+            ));
+        }
+        for (own, (.., (spread, relative))) in of_pairs.iter_mut().zip(spreads.rows) {
+            (own.spread, own.relative_spread) = (spread, relative);
+        }
+        Ok(Exposures::summed(exposures, of_pairs))
+    }
+
+    /// Writes what a query gives, and gives it the name.
+    fn save(&self, name: &str, query: &str) -> Result<std::path::PathBuf> {
+        let folder = self.scratch.join(name);
+        self.cluster.save(query, &folder)?;
+        self.cluster.parquet(name, &folder)?;
+        Ok(folder)
+    }
+}
+
+fn shared_sums(columns: &Columns<'_>) -> Result<Vec<(SummedPair, CellSums)>> {
+    let (impressions, clicks) = (columns.counts("impressions")?, columns.counts("clicks")?);
+    let [exposure, squared, average] =
+        ["exposure", "squared_exposure", "average_exposure"].map(|name| columns.floats(name));
+    let (exposure, squared, average) = (exposure?, squared?, average?);
+    let (positions, relative) = (columns.floats("positions")?, columns.floats("relative_clicks")?);
+    let unexamined = columns.integers("has_unexamined_clicks")?;
+    let row = |at: usize| {
+        let shared = SummedPair {
+            impressions: impressions[at],
+            clicks: clicks[at],
+            exposure: exposure[at],
+            squared_exposure: squared[at],
+            average_exposure: average[at],
+            positions: positions[at],
+        };
+        let own = CellSums {
+            relative_clicks: relative[at],
+            has_unexamined_clicks: unexamined[at] != 0,
+            ..CellSums::default()
+        };
+        (shared, own)
+    };
+    Ok((0..columns.len()).map(row).collect())
+}
+
+/// Rows by document, sorted by the numbers of query and document.
+struct ByDocument<T> {
+    queries: Ids,
+    docs: Ids,
+    rows: Vec<(u32, u32, T)>,
+}
+
+/// Reads what Spark wrote, a row for each query and document in any order.
+fn by_document<T>(folder: &Path, values: impl Fn(&Columns<'_>) -> Result<Vec<T>>) -> Result<ByDocument<T>> {
+    let (mut queries, mut docs, mut rows) = (Interner::default(), Interner::default(), Vec::new());
+    for_each_batch(folder, |columns| {
+        let (query, doc) = (columns.ids("query", &mut queries)?, columns.ids("doc", &mut docs)?);
+        rows.extend(query.into_iter().zip(doc).zip(values(columns)?).map(|((query, doc), value)| (query, doc, value)));
+        Ok(())
+    })?;
+    let ((queries, query_number), (docs, doc_number)) = (queries.into_sorted(), docs.into_sorted());
+    for (query, doc, _) in &mut rows {
+        (*query, *doc) = (query_number[*query as usize], doc_number[*doc as usize]);
+    }
+    rows.sort_unstable_by_key(|(query, doc, _)| (*query, *doc));
+    match rows.windows(2).any(|two| (two[0].0, two[0].1) == (two[1].0, two[1].1)) {
+        true => Err(Error::input(folder, "has a document of a query twice, but Spark was asked to sum them")),
+        false => Ok(ByDocument { queries, docs, rows }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::table::FileType;
+    use crate::relevance::{EstimationChoice, Estimator, Estimators};
+
+    #[test]
+    fn what_needs_single_cells_is_refused() {
+        let refusal = |weights: EstimationChoice| {
+            let options = RelevanceOptions { weights, ..RelevanceOptions::default() };
+            SparkRelevance::check(&options).unwrap_err().to_string()
+        };
+        let open = EstimationChoice::default();
+        let rest = "is not for `engine`; take another one, or estimate without it";
+        assert_eq!(refusal(open.prior(Some(PriorKind::Model))), format!("`prior` model {rest}"));
+        assert_eq!(refusal(open.beta(Smoothing::Likelihood)), format!("`beta` likelihood {rest}"));
+        assert!(SparkRelevance::check(&RelevanceOptions::default()).is_ok());
+        assert!(refusal(EstimationChoice::of(Estimator::Naive).clip(Some(0.1))).contains("but `estimator` is naive"));
+    }
+
+    #[test]
+    fn statements_are_found_and_filled_in() {
+        let values = ["mean", "known"].map(|name| (name, "7".to_string()));
+        for name in ["examined alike", "examined by users", "sums", "spreads", "past"] {
+            let query = statement(SQL, name, &values);
+            assert!(query.contains("SELECT") && !query.contains(['{', '}', '@']), "{name}: {query}");
+        }
+    }
+
+    #[test]
+    fn rows_are_sorted_by_the_order_of_their_ids() {
+        let folder = tempfile::tempdir().unwrap();
+        let kind = FileType { name: "other", version: 1 };
+        let ids = |values: &[i64]| Ids::Integers(values.to_vec());
+        let (queries, docs) = (ids(&[10, 9]), ids(&[3, 20]));
+        let write = |part: &str, rows: [(usize, usize); 2]| {
+            let fields = vec![ids_field("query", &queries), ids_field("doc", &docs)];
+            let mut writer = TableWriter::create(&folder.path().join(part), kind, fields, &[]).unwrap();
+            let columns =
+                vec![ids_array(&queries, rows.iter().map(|row| row.0)), ids_array(&docs, rows.iter().map(|row| row.1))];
+            writer.write(columns).unwrap();
+            writer.finish().unwrap();
+        };
+        let read = || by_document(folder.path(), |columns| Ok(vec![(); columns.len()]));
+        write("part-0-a", [(0, 0), (0, 1)]);
+        write("part-1-a", [(1, 1), (1, 0)]);
+        let found = read().unwrap();
+        assert_eq!((found.queries, found.docs), (ids(&[9, 10]), ids(&[3, 20])));
+        assert_eq!(found.rows, [(0, 0, ()), (0, 1, ()), (1, 0, ()), (1, 1, ())]);
+        write("part-2-a", [(0, 0), (1, 0)]);
+        assert!(read().err().unwrap().to_string().contains("has a document of a query twice"));
+    }
+
+    #[test]
+    fn estimators_can_be_asked_for_together() {
+        let all = EstimationChoice::new().estimator(Some(Estimators::All));
+        assert!(SparkRelevance::check(&RelevanceOptions { weights: all, ..RelevanceOptions::default() }).is_ok());
+    }
+}
