@@ -75,7 +75,12 @@ impl Comparison {
         let rows: Vec<&Change> = overall.collect();
         if !rows.is_empty() {
             blocks.extend(relative_figure(&rows).map(Block::Figure));
-            blocks.push(Block::Table(changes_table("changes", "What may have changed between the two logs.", &rows)));
+            blocks.push(Block::Table(changes_table(
+                "changes",
+                "What may have changed between the two logs.",
+                &rows,
+                self.options.level,
+            )));
         }
         Section {
             id: "drift".into(),
@@ -101,7 +106,7 @@ impl Comparison {
         if rows.is_empty() {
             return None;
         }
-        let table = changes_table("positions", "Changes by position.", &rows);
+        let table = changes_table("positions", "Changes by position.", &rows, self.options.level);
         Some(Section {
             id: "positions".into(),
             title: "By position".into(),
@@ -220,7 +225,17 @@ fn sentence(change: &Change) -> String {
     }
 }
 
-fn changes_table(name: &str, caption: &str, changes: &[&Change]) -> Table {
+/// What a test says: that nothing is significant is not that nothing changed.
+fn verdict_name(change: &Change, level: f64) -> &'static str {
+    match change.corrected_p {
+        _ if change.drifted => "drift",
+        None => "not tested",
+        Some(p) if p < level => "too small to matter",
+        Some(_) => "not significant",
+    }
+}
+
+fn changes_table(name: &str, caption: &str, changes: &[&Change], level: f64) -> Table {
     let optional = |value: Option<f64>| value.map_or(Cell::text("–"), Cell::value);
     let row = |change: &&Change| {
         let difference =
@@ -235,7 +250,7 @@ fn changes_table(name: &str, caption: &str, changes: &[&Change]) -> Table {
                 Cell::text(change.by),
                 optional(change.p),
                 optional(change.corrected_p),
-                Cell::text(if change.drifted { "drift" } else { "no drift" }),
+                Cell::text(verdict_name(change, level)),
             ],
         )
     };
