@@ -245,10 +245,10 @@ mod tests {
         };
         let open = EstimationChoice::default();
         let rest = "is not for `engine`; take another one, or estimate without it";
-        assert_eq!(refusal(open.prior(Some(PriorKind::Model))), format!("`prior` model {rest}"));
+        assert_eq!(refusal(open.prior(PriorKind::Model)), format!("`prior` model {rest}"));
         assert_eq!(refusal(open.beta(Smoothing::Likelihood)), format!("`beta` likelihood {rest}"));
         assert!(SparkRelevance::check(&RelevanceOptions::default()).is_ok());
-        assert!(refusal(EstimationChoice::of(Estimator::Naive).clip(Some(0.1))).contains("but `estimator` is naive"));
+        assert!(refusal(EstimationChoice::of(Estimator::Naive).clip(0.1)).contains("but `estimator` is naive"));
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn estimators_can_be_asked_for_together() {
-        let all = EstimationChoice::new().estimator(Some(Estimators::All));
+        let all = EstimationChoice::new().estimator(Estimators::All);
         assert!(SparkRelevance::check(&RelevanceOptions { weights: all, ..RelevanceOptions::default() }).is_ok());
     }
 }
