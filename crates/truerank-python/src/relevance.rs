@@ -142,7 +142,7 @@ fn relevance_on(
 ) -> PyResult<PyRelevance> {
     let (spark, folder) = (SparkRelevance::new(&address(engine)?), folder_of_counts(counts)?);
     let propensities = PyPropensities::of(propensities)?;
-    options.check(false).map_err(to_python)?;
+    SparkRelevance::check(options).map_err(to_python)?;
     let found =
         run(counts.py(), progress, |progress| spark.estimate(options, &folder, &propensities, &folder, progress))?;
     match found.into_iter().next() {

@@ -44,7 +44,7 @@ Examples:
   truerank relevance counts/ --propensities p.json --shrink none -o r.parquet
   truerank relevance counts/ --propensities p.json --data data/ --clip 0.05 -o r.parquet
   truerank relevance clicks/ --propensities p.json --behaviour purchases/ --worth 5 -o r.parquet
-  truerank relevance /shared/counts/ --propensities p.json --engine sc://spark:15002 -o /shared/r.parquet";
+  truerank relevance /shared/counts/ --propensities p.json --engine sc://spark -o /shared/r.parquet";
 
 /// Turn counts into relevance weights, corrected for who examines what
 #[derive(clap::Args)]

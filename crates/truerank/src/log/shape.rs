@@ -92,13 +92,19 @@ impl LogShape {
 }
 
 impl LogShape {
+    /// Refuses files that only another engine sees, in a form whose columns it does not know.
+    pub fn check_far(path: &Path, options: &ReadOptions) -> Result<()> {
+        match options.format.or_else(|| LogFormat::of(path)) {
+            None | Some(LogFormat::Parquet) => Ok(()),
+            Some(_) => {
+                let rule = "and there Parquet alone is read; convert it to Parquet";
+                Err(Error::input(path, format!("lies where only the cluster sees it, {rule}")))
+            }
+        }
+    }
+
     /// Adds Parquet files that only another engine sees, by the columns that it found in them.
     pub fn add_far(&mut self, path: &Path, columns: Vec<(String, ColumnKind)>, options: &ReadOptions) -> Result<()> {
-        let format = options.format.or_else(|| LogFormat::of(path)).unwrap_or(LogFormat::Parquet);
-        if format != LogFormat::Parquet {
-            let finding = "lies where only the cluster sees it, and there Parquet alone is read; convert it to Parquet";
-            return Err(Error::input(path, finding));
-        }
         let names: Vec<String> = columns.iter().map(|(name, _)| name.clone()).collect();
         let layout = Layout::find(path, &names, options)?;
         layout.check(path, &names, options)?;
@@ -108,7 +114,7 @@ impl LogShape {
         self.paths.push(path.to_path_buf());
         self.files.push(FileShape {
             path: path.to_path_buf(),
-            format,
+            format: LogFormat::Parquet,
             layout,
             columns,
             types: Vec::new(),

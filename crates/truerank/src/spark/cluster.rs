@@ -5,8 +5,8 @@
 //! iterations, and a lost worker costs its own tasks alone. Columns are found, and refused, by [`log`](crate::log) as always;
 //! the cluster sees the files as one view of plain text and whole numbers. The sorted result passes through this machine a
 //! row group at a time, checked to be sorted, into the same writer as other counts: the artefact is the same bytes. What is
-//! wrong with a log is found there and named here, by reading the one file that has it. Deliberately not here: object stores,
-//! Spark's catalogues, other estimators.
+//! wrong with a log is found there and named here, by reading the one file that has it; what lies where only the cluster sees it
+//! is never opened here ([`far`](super::far)). Deliberately not here: Spark's catalogues, other estimators.
 
 use std::net::{TcpStream, ToSocketAddrs};
 use std::path::Path;

@@ -59,6 +59,7 @@ impl SparkCount {
         };
         check_options(options)?;
         let (far, near): (Vec<LogPart>, Vec<LogPart>) = parts.iter().cloned().partition(|part| is_far(part.path()));
+        far.iter().try_for_each(|part| LogShape::check_far(part.path(), options))?;
         let mut log = if near.is_empty() { LogShape::default() } else { LogShape::find(&near, options)? };
         let steps = 4 + u64::from(self.patterns) + 2 * u64::from(self.transitions);
         progress.begin("counting on Spark", steps);

@@ -71,9 +71,8 @@ mod tests {
         assert_eq!((file.format, log.paths.len(), log.anonymous), (LogFormat::Parquet, 1, false));
         assert_eq!(file.columns[file.layout.doc], ("doc".to_string(), ColumnKind::Unsigned));
         assert_eq!(file.layout.position, Some(4));
-        let message =
-            log.add_far(Path::new("s3a://b/log.csv"), Vec::new(), &ReadOptions::new()).unwrap_err().to_string();
-        assert!(message.starts_with("s3a://b/log.csv: lies where only the cluster sees it"), "{message}");
+        let csv = LogShape::check_far(Path::new("s3a://b/log.csv"), &ReadOptions::new()).unwrap_err().to_string();
+        assert!(csv.starts_with("s3a://b/log.csv: lies where only the cluster sees it"), "{csv}");
         let lacking = vec![("session".to_string(), ColumnKind::Text)];
         assert!(
             log.add_far(path, lacking, &ReadOptions::new()).unwrap_err().to_string().starts_with("s3a://bucket/log/:")

@@ -1,8 +1,9 @@
-//! Counts logs, estimates examination and weights documents on a cluster: files that both sides see enter, the same artefacts leave.
+//! Counts logs, estimates examination and weighs clicks on a cluster: files that it sees enter, the same artefacts leave.
 //!
 //! [`SparkCount`] counts with the statements of [`sql`](crate::sql); [`SparkEm`] sums up the iterations of EM there, and
-//! [`SparkRelevance`] the cells of each document. The cluster is named by the address of its Spark Connect server, `sc://host:port`. Only the client of that server is left out
-//! of builds without the feature `spark`, which refuse every address.
+//! [`SparkRelevance`] the cells of each document. The cluster is named by the address of its Spark Connect server,
+//! `sc://host:port`. Only the client of that server is left out of builds without the feature `spark`, which refuse every
+//! address.
 
 mod check;
 #[cfg(feature = "spark")]

@@ -1,6 +1,6 @@
 //! Relevance weights of counts that a cluster reads: a folder of counts and θ enter, the same weights leave.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::types::Float64Type;
@@ -18,7 +18,7 @@ use crate::ids::{Ids, Interner};
 use crate::progress::Progress;
 use crate::propensity::{Examination, Propensities, list_field, lists, past_the_last_known};
 use crate::relevance::{
-    CellSums, Exposures, PriorKind, Relevance, RelevanceOptions, Smoothing, SummedExposures, SummedPair,
+    CellSums, Estimation, Exposures, PriorKind, Relevance, RelevanceOptions, Smoothing, SummedExposures, SummedPair,
 };
 use crate::{Error, Result};
 
@@ -76,7 +76,7 @@ impl SparkRelevance {
         progress.advance(1)?;
         let exposures = summing.exposures(progress)?;
         let choices = options.weights.each();
-        let weights = |estimation: crate::relevance::Estimation| estimation.weigh(&exposures)?.relevance();
+        let weights = |estimation: Estimation| estimation.weigh(&exposures)?.relevance();
         choices.iter().map(|choice| weights(choice.estimation_without_features())).collect()
     }
 }
@@ -171,7 +171,7 @@ impl Summing<'_> {
     }
 
     /// Writes what a query gives, and gives it the name.
-    fn save(&self, name: &str, query: &str) -> Result<std::path::PathBuf> {
+    fn save(&self, name: &str, query: &str) -> Result<PathBuf> {
         let folder = self.scratch.join(name);
         self.cluster.save(query, &folder)?;
         self.cluster.parquet(name, &folder)?;
@@ -245,10 +245,10 @@ mod tests {
         };
         let open = EstimationChoice::default();
         let rest = "is not for `engine`; take another one, or estimate without it";
-        assert_eq!(refusal(open.prior(Some(PriorKind::Model))), format!("`prior` model {rest}"));
+        assert_eq!(refusal(open.prior(PriorKind::Model)), format!("`prior` model {rest}"));
         assert_eq!(refusal(open.beta(Smoothing::Likelihood)), format!("`beta` likelihood {rest}"));
         assert!(SparkRelevance::check(&RelevanceOptions::default()).is_ok());
-        assert!(refusal(EstimationChoice::of(Estimator::Naive).clip(Some(0.1))).contains("but `estimator` is naive"));
+        assert!(refusal(EstimationChoice::of(Estimator::Naive).clip(0.1)).contains("but `estimator` is naive"));
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn estimators_can_be_asked_for_together() {
-        let all = EstimationChoice::new().estimator(Some(Estimators::All));
+        let all = EstimationChoice::new().estimator(Estimators::All);
         assert!(SparkRelevance::check(&RelevanceOptions { weights: all, ..RelevanceOptions::default() }).is_ok());
     }
 }

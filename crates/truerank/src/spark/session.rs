@@ -78,12 +78,13 @@ impl Session {
 
     /// Writes a relation's rows to a folder of Parquet files.
     pub fn save(&self, relation: Relation, url: &str) -> Result<()> {
-        let mut write = WriteOperation::default();
-        write.input = Some(relation);
-        write.source = Some("parquet".to_string());
-        write.save_type = Some(SaveType::Path(url.to_string()));
-        write.mode = SaveMode::Overwrite as i32;
-        self.command(CommandType::WriteOperation(write))
+        self.command(CommandType::WriteOperation(WriteOperation {
+            input: Some(relation),
+            source: Some("parquet".to_string()),
+            save_type: Some(SaveType::Path(url.to_string())),
+            mode: SaveMode::Overwrite as i32,
+            ..WriteOperation::default()
+        }))
     }
 
     /// Stops what still runs, and forgets the session.
@@ -124,13 +125,13 @@ impl Session {
     }
 
     fn request(&self, plan: OpType) -> ExecutePlanRequest {
-        let mut user = UserContext::default();
-        user.user_id = self.client.user_id().unwrap_or_default().to_string();
-        let mut request = ExecutePlanRequest::default();
-        request.session_id = self.client.session_id().to_string();
-        request.user_context = Some(user);
-        request.plan = Some(Plan { op_type: Some(plan) });
-        request
+        let user_id = self.client.user_id().unwrap_or_default().to_string();
+        ExecutePlanRequest {
+            session_id: self.client.session_id().to_string(),
+            user_context: Some(UserContext { user_id, ..UserContext::default() }),
+            plan: Some(Plan { op_type: Some(plan) }),
+            ..ExecutePlanRequest::default()
+        }
     }
 }
 
@@ -175,20 +176,20 @@ impl Patience {
 
 /// What a query gives.
 pub(super) fn query(text: &str) -> Relation {
-    let mut sql = Sql::default();
-    sql.query = text.to_string();
-    relation(RelType::Sql(sql))
+    relation(RelType::Sql(Sql { query: text.to_string(), ..Sql::default() }))
 }
 
 /// What files hold.
 pub(super) fn files(format: &str, url: &str, schema: &str, options: &[(&str, &str)]) -> Relation {
     let options: HashMap<String, String> =
         options.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-    let mut source = read::DataSource::default();
-    source.format = Some(format.to_string());
-    source.schema = (!schema.is_empty()).then(|| schema.to_string());
-    source.options = options;
-    source.paths = vec![url.to_string()];
+    let source = read::DataSource {
+        format: Some(format.to_string()),
+        schema: (!schema.is_empty()).then(|| schema.to_string()),
+        options,
+        paths: vec![url.to_string()],
+        ..read::DataSource::default()
+    };
     relation(RelType::Read(Read { is_streaming: false, read_type: Some(read::ReadType::DataSource(source)) }))
 }
 
