@@ -37,6 +37,8 @@ pub(super) fn usual_names(field: Field) -> impl Iterator<Item = &'static str> {
             "clickeddocs clickeditems clickedpositions clickedids clickedurls clickflags",
         ),
         Field::Time => ("time timestamp ts datetime date eventtime createdat eventtimestamp querytime", ""),
+        // Nothing is a context that is not said to be one.
+        Field::Context => ("", ""),
     };
     columns.split_whitespace().chain(lists.split_whitespace())
 }
