@@ -26,7 +26,6 @@ use crate::run::{run, run_quiet};
 #[pyfunction]
 #[pyo3(signature = (counts, data, *, user_features, ranker, engine, progress, **options))]
 pub fn _estimate_examination<'py>(
-    py: Python<'py>,
     counts: &Bound<'py, PyAny>,
     data: Option<&Bound<'py, PyAny>>,
     user_features: Option<&Bound<'py, PyAny>>,
@@ -35,7 +34,7 @@ pub fn _estimate_examination<'py>(
     progress: Option<&Bound<'py, PyAny>>,
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<(PyPropensities, Bound<'py, PyAny>)> {
-    let options: ExaminationOptions = options_of(options)?;
+    let (py, options) = (counts.py(), options_of::<ExaminationOptions>(options)?);
     if let Some(engine) = engine {
         let others =
             [("data", data.is_some()), ("user_features", user_features.is_some()), ("ranker", ranker.is_some())];

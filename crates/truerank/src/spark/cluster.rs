@@ -46,7 +46,7 @@ impl Cluster {
     pub fn connect(url: &str) -> Result<Self> {
         let address = address(url)?;
         probe(&address).map_err(|cause| unreachable(&address, &cause))?;
-        let failed = |e: SparkError| Error::parameter(format!("{}: {}", shown(&address), first_line(&e)));
+        let failed = |e: Box<SparkError>| Error::parameter(format!("{}: {}", shown(&address), first_line(&e)));
         let session = Session::open(url).map_err(failed)?;
         SETTINGS.iter().try_for_each(|(key, value)| session.set(key, value)).map_err(failed)?;
         Ok(Cluster { session, address })

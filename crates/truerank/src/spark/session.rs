@@ -25,7 +25,8 @@ use spark_connect_proto::{
     read,
 };
 
-type Result<T> = std::result::Result<T, SparkError>;
+/// Errors of the client are large.
+type Result<T> = std::result::Result<T, Box<SparkError>>;
 
 /// The number of gRPC's "not available": whoever is asked may answer later.
 const UNAVAILABLE: i32 = 14;
@@ -47,7 +48,7 @@ impl Session {
     }
 
     pub fn set(&self, key: &str, value: &str) -> Result<()> {
-        block_on(self.client.set_config(key, value))
+        Ok(block_on(self.client.set_config(key, value))?)
     }
 
     /// The rows of a relation.
@@ -90,7 +91,7 @@ impl Session {
     /// Stops what still runs, and forgets the session.
     pub fn close(&self) -> Result<()> {
         block_on(self.client.interrupt_all())?;
-        block_on(self.client.release_session())
+        Ok(block_on(self.client.release_session())?)
     }
 
     fn command(&self, command: CommandType) -> Result<()> {
@@ -100,9 +101,9 @@ impl Session {
     /// Has a plan done, and hands over its responses, until the server says that these were all.
     fn run(&self, plan: OpType, mut take: impl FnMut(ResponseType) -> Result<()>) -> Result<()> {
         let operation = Operation::new(self.request(plan));
-        let begin = || block_on(self.client.execute_plan(operation.request().clone()));
+        let begin = || Ok(block_on(self.client.execute_plan(operation.request().clone()))?);
         let resume =
-            || block_on(async { self.client.reattach_execute(operation.create_reattach_request().await).await });
+            || Ok(block_on(async { self.client.reattach_execute(operation.create_reattach_request().await).await })?);
         let is_fresh = || block_on(operation.last_response_id()).is_none();
         let mut patience = Patience::new();
         let mut stream = patience.open(false, is_fresh, begin, resume)?;
@@ -114,7 +115,7 @@ impl Session {
                     response.response_type.map_or(Ok(()), &mut take)?;
                 }
                 Err(status) if !RetryPolicy::default().can_retry(&status) => {
-                    return Err(SparkError::from_grpc_status(status));
+                    return Err(Box::new(SparkError::from_grpc_status(status)));
                 }
                 Ok(None) | Err(_) => stream = patience.open(true, is_fresh, begin, resume)?,
             }
@@ -203,8 +204,8 @@ mod tests {
 
     use super::*;
 
-    fn said(message: &str) -> SparkError {
-        SparkError::connect_msg(message)
+    fn said(message: &str) -> Box<SparkError> {
+        Box::new(SparkError::connect_msg(message))
     }
 
     #[test]
