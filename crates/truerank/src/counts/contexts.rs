@@ -165,14 +165,14 @@ fn days_with_contexts_add_up_and_other_contexts_are_refused() {
         merge(MergeOptions::new().room(room), &folders).unwrap();
         assert!(bytes_of(&place.at("merged")) == bytes_of(&all));
     }
-    merge(MergeOptions::new().without(vec![folders[0].clone()]), &[all.clone()]).unwrap();
+    merge(MergeOptions::new().without(vec![folders[0].clone()]), std::slice::from_ref(&all)).unwrap();
     assert!(bytes_of(&place.at("merged")) == bytes_of(&folders[1]));
     // What is appended is read as the folder was.
     let later = place.source("later.csv", &text(&days[1]));
     later.append_to(&folders[0], &CountOptions::new(), &Default::default(), &Silent).unwrap();
     assert!(bytes_of(&folders[0]) == bytes_of(&all));
     // Thinned lists keep their context.
-    merge(MergeOptions::new().half_life(1.0).age(vec![1.0]), &[all.clone()]).unwrap();
+    merge(MergeOptions::new().half_life(1.0).age(vec![1.0]), std::slice::from_ref(&all)).unwrap();
     let (thinned, whole) = (ways(&Counts::read(&place.at("merged")).unwrap()), ways(&Counts::read(&all).unwrap()));
     assert!(thinned.keys().all(|list| whole.contains_key(list)) && thinned.len() > whole.len() / 2);
     let refused = |folders: [PathBuf; 2], mixed: bool, reason: &str| {
