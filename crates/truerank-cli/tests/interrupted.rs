@@ -30,16 +30,21 @@ fn a_reader_of_progress_that_leaves_early_does_not_stop_the_work() {
     assert!(sandbox.path("data/train.txt").is_file());
 }
 
+/// Until there is a temporary file. Only names are looked at, since what is written comes and goes meanwhile.
+fn wait_until_it_writes(sandbox: &Sandbox) {
+    let names = || std::fs::read_dir(sandbox.path(".")).unwrap().map(|entry| entry.unwrap().file_name());
+    while !names().any(|name| name.to_string_lossy().starts_with(".truerank-")) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn a_killed_run_leaves_the_old_file() {
     let sandbox = Sandbox::with_tiny_data();
     sandbox.write("clicks.csv", "old log");
     sandbox.write("clicks.propensities.json", "old propensities");
     let mut child = sandbox.command("simulate data --sessions 100000000 -o clicks.csv --quiet").spawn().unwrap();
-    let has_started = || sandbox.files().keys().any(|name| name.to_string_lossy().starts_with(".truerank-"));
-    while !has_started() {
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until_it_writes(&sandbox);
     std::thread::sleep(Duration::from_millis(300));
     assert!(child.try_wait().unwrap().is_none(), "the run ended before it could be killed");
     child.kill().unwrap();
@@ -66,9 +71,7 @@ fn a_run_that_is_asked_to_stop_leaves_the_old_file_and_no_other() {
         let before = sandbox.files();
         let mut command = sandbox.command("simulate data --sessions 100000000 -o clicks.csv --quiet");
         let child = command.stderr(Stdio::piped()).spawn().unwrap();
-        while sandbox.files().len() == before.len() {
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait_until_it_writes(&sandbox);
         assert_eq!(stop(child, signal), (Some(code), "interrupted\n".to_string()));
         assert!(sandbox.files() == before);
     }

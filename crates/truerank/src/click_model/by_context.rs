@@ -87,8 +87,8 @@ fn attraction(model: &ClickModel) -> Vec<f64> {
 
 #[test]
 fn parameters_and_relevance_are_found_again_by_context_and_biased_without() {
-    use ClickModelKind::{Dbn, Dcm, Pbm, Ubm};
-    for kind in [Pbm, Ubm, Dcm, Dbn] {
+    use ClickModelKind::{Additive, Dbn, Dcm, Pbm, Ubm};
+    for kind in [Pbm, Ubm, Dcm, Dbn, Additive] {
         let world = world(kind);
         let options = ClickModelOptions::new().model(vec![kind]).prior(ModelPrior::None).tolerance(1e-9);
         let fit = |options: &ClickModelOptions| -> Vec<ClickModel> {
