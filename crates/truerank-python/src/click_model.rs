@@ -107,6 +107,22 @@ impl PyClickModel {
         PyArray1::from_slice(py, values).reshape([self.inner.users.len(), width]).map(Some)
     }
 
+    /// What pages are shown in, where parameters differ by it.
+    #[getter]
+    fn contexts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        ids_to_numpy(py, &self.inner.contexts)
+    }
+
+    /// For each context the parameters; None where they are the same in all.
+    #[getter]
+    fn by_context<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        if self.inner.contexts.is_empty() {
+            return Ok(None);
+        }
+        let shape = [self.inner.contexts.len(), self.inner.width()];
+        PyArray1::from_slice(py, &self.inner.of_contexts).reshape(shape).map(Some)
+    }
+
     /// A row per document: query, doc, attraction, and satisfaction where the model has it.
     #[getter]
     fn documents(&self) -> PyResult<PyTable> {
@@ -166,6 +182,7 @@ impl PyClickModel {
                 "sessions": found.sessions, "log_likelihood": found.log_likelihood, "perplexity": found.perplexity,
                 "conditional_perplexity": found.conditional_perplexity,
                 "unknown_impressions": found.unknown_impressions, "unknown_users": found.unknown_users,
+                "unknown_contexts": found.unknown_contexts,
             }),
         )
     }

@@ -11,7 +11,7 @@ use truerank::counts::{CountOptions, Counts, CountsView, END, LogSource, LogSumm
 use truerank::files::RoomOptions;
 use truerank::report::Figure;
 
-use crate::error::LogWarning;
+use crate::error::{LogWarning, to_python};
 use crate::html;
 use crate::ids::ids_to_numpy;
 use crate::json::json_to_python;
@@ -61,7 +61,8 @@ impl PyCounts {
     /// `{"column": "type", "query": ["search"], "click": ["open"]}`. `on_bad_row` is `"error"`, `"skip"` or a file that
     /// bad rows go to. `since` and `until` choose result pages by their time. `list_separator` and `clicks` (`"flags"`,
     /// `"docs"`, `"positions"`) are for lists. `patterns=True` also counts which clicks occur together, which the PRS loss
-    /// needs. `transitions=True` also counts how users go from click to click, which click models need. What does not fit into `memory` (`"2GiB"`; half of what is free by default) while counting goes to the folder
+    /// needs. `transitions=True` also counts how users go from click to click, which click models need; with it `context` names a column of what
+    /// a page was shown in, such as its device, for click models with parameters of each. What does not fit into `memory` (`"2GiB"`; half of what is free by default) while counting goes to the folder
     /// `temporary`.
     #[staticmethod]
     #[pyo3(signature = (log, *, progress=None, **options))]
@@ -76,7 +77,7 @@ impl PyCounts {
         let room = keywords.take::<RoomOptions>()?.room(None);
         let what = keywords.take::<CountOptions>()?.room(Some(room));
         keywords.finish()?;
-        let log = log_source(log, reading)?;
+        let log = log_source(log, what.reading(&reading).map_err(to_python)?)?;
         let (inner, summary) = run(py, progress, |progress| log.count(&what, progress))?;
         warn(py, &log, &summary)?;
         Ok(PyCounts { inner, summary: Arc::new(summary) })
@@ -122,8 +123,8 @@ impl PyCounts {
         columns.map(|columns| table("Transitions", columns)).transpose()
     }
 
-    /// The documents of the lists that transitions are counted on: query, list, doc, position; a row for each document. None where
-    /// transitions were not counted.
+    /// The documents of the lists that transitions are counted on: query, list, doc, position, and context where that was counted; a
+    /// row for each document. None where transitions were not counted.
     #[getter]
     fn lists(&self, py: Python<'_>) -> PyResult<Option<PyTable>> {
         let columns = run_quiet(py, || Ok(self.inner.transitions.as_ref().map(|all| list_columns(&self.inner, all))))?;
@@ -158,6 +159,18 @@ impl PyCounts {
     #[getter]
     fn users<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         ids_to_numpy(py, &self.inner.users)
+    }
+
+    /// What lists were shown in, sorted; empty where contexts were not counted.
+    ///
+    /// >>> log = {"session": [1, 1, 2, 2], "query": [7, 7, 7, 7], "doc": ["a", "b", "a", "b"], "position": [1, 2, 1, 2],
+    /// ...        "click": [0, 1, 0, 0], "device": ["phone", "phone", "desktop", "desktop"]}
+    /// >>> counts = truerank.Counts.from_log(log, transitions=True, context="device")
+    /// >>> counts.contexts.tolist()
+    /// ['desktop', 'phone']
+    #[getter]
+    fn contexts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        ids_to_numpy(py, &self.inner.contexts)
     }
 
     /// How many sessions there are.
@@ -332,12 +345,16 @@ fn list_columns(counts: &Counts, all: &Transitions) -> Vec<(&'static str, ArrayR
     let shown = || {
         all.lists.iter().zip(&within).flat_map(|(list, &number)| all.of(list).iter().map(move |s| (list, number, s)))
     };
-    vec![
+    let mut columns = vec![
         ("query", id_column(&counts.queries, shown().map(|(list, ..)| list.query))),
         ("list", Arc::new(Int32Array::from_iter_values(shown().map(|(_, number, _)| number)))),
         ("doc", id_column(&counts.docs, shown().map(|(.., shown)| shown.doc))),
         ("position", small(shown().map(|(.., shown)| shown.position))),
-    ]
+    ];
+    if !counts.contexts.is_empty() {
+        columns.push(("context", id_column(&counts.contexts, shown().map(|(list, ..)| list.context))));
+    }
+    columns
 }
 
 fn session_columns(counts: &Counts) -> Vec<(&'static str, ArrayRef)> {

@@ -55,6 +55,7 @@ fn counts(queries: u32) -> Counts {
         queries: Ids::numbered(queries as usize),
         docs: Ids::numbered(DOCS as usize),
         users: Ids::numbered(USERS as usize),
+        contexts: Default::default(),
         cells,
         sessions: (0..queries * USERS).map(session).collect(),
         patterns: None,

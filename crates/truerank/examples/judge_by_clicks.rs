@@ -85,6 +85,7 @@ fn certain_clicks(data: &Dataset, shown: &ShownLists, simulator: &Simulator<'_>)
         queries: data.queries().clone(),
         docs: truerank::ids::Ids::numbered(most),
         users: truerank::ids::Ids::numbered(1),
+        contexts: Default::default(),
         cells,
         sessions: (0..data.query_count() as u32).map(|query| SessionCount { query, user: 0, sessions }).collect(),
         patterns: None,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use serde_json::json;
 use truerank::click_model::{
-    ClickMeasures, ClickModel as Model, ClickModelKind, ClickModelOptions, CountedClicks, OfUsers, UserKind,
+    Browsing, ClickMeasures, ClickModel as Model, ClickModelKind, ClickModelOptions, CountedClicks, OfUsers, UserKind,
 };
 use truerank::counts::{Need, open_counts};
 use truerank::files::check_file;
@@ -59,10 +59,14 @@ Examples:
   truerank click-model counts/ --model dbn --per-user -o dbn.json
   truerank click-model counts/ --model ubm --clusters 3 -o kinds.json
   truerank click-model counts/ --model pbm,dbn -o mixed.json
+  truerank click-model by-device/ -o by-device.json         (counted with --context device)
   truerank relevance counts/ --click-model dbn.json -o relevance.parquet";
 
 /// Up to so many parameters of a kind are printed one by one.
 const FEW: usize = 30;
+
+/// Contexts whose parameters are printed at most; the file has all.
+const FEW_CONTEXTS: usize = 5;
 
 impl ClickModel {
     pub fn run(self, progress: &Shown) -> Result<()> {
@@ -91,8 +95,9 @@ fn to_text(model: &Model, measures: &ClickMeasures) -> String {
     let mut text = String::new();
     for (number, kind) in model.kinds.iter().enumerate() {
         text += &heading(model, number, kind);
-        text += &parameters(kind);
+        text += &parameters(&kind.browsing);
     }
+    text += &by_context(model);
     let mut table = Table::new(["log-likelihood", "perplexity", "conditional perplexity"]);
     table.row([
         measure(measures.log_likelihood),
@@ -111,7 +116,11 @@ fn to_text(model: &Model, measures: &ClickMeasures) -> String {
 
 fn heading(model: &Model, number: usize, kind: &UserKind) -> String {
     let title = kind.browsing.kind.about().title;
+    let contexts = model.contexts.len() as u64;
     match &model.of_users {
+        OfUsers::Alike if contexts > 0 => {
+            format!("\n{title}; {} contexts have parameters of their own, shrunk toward these\n", thousands(contexts))
+        }
         OfUsers::Alike => format!("\n{title}\n"),
         OfUsers::Parameters(_) => {
             format!(
@@ -131,9 +140,19 @@ fn heading(model: &Model, number: usize, kind: &UserKind) -> String {
     }
 }
 
+/// The parameters of the first contexts, each in a table.
+fn by_context(model: &Model) -> String {
+    let all = model.kinds[0].browsing.clone();
+    let rows = model.of_contexts.chunks_exact(model.width().max(1)).enumerate().take(FEW_CONTEXTS);
+    let of_context = |(number, row): (usize, &[f64])| {
+        let browsing = Browsing { values: row.to_vec(), ..all.clone() };
+        format!("\ncontext {}\n{}", truerank::text::line(&model.contexts.name(number)), parameters(&browsing))
+    };
+    rows.map(of_context).collect()
+}
+
 /// Parameters in a table; those of `ubm` by last click and position.
-fn parameters(kind: &UserKind) -> String {
-    let browsing = &kind.browsing;
+fn parameters(browsing: &Browsing) -> String {
     if browsing.values.is_empty() {
         return "  no parameters of users: all browse alike\n".to_string();
     }
@@ -163,8 +182,10 @@ fn to_json(model: &Model, measures: &ClickMeasures) -> serde_json::Value {
             "parameters": kind.browsing.values,
         })
     });
+    let contexts = model.of_contexts.chunks_exact(model.width().max(1)).enumerate();
+    let contexts = contexts.map(|(number, row)| json!({ "context": model.contexts.name(number), "parameters": row }));
     json!({
-        "kinds": kinds.collect::<Vec<_>>(), "users": model.users.len(), "documents": model.documents.len(),
+        "kinds": kinds.collect::<Vec<_>>(), "contexts": contexts.collect::<Vec<_>>(), "users": model.users.len(), "documents": model.documents.len(),
         "iterations": model.fit.log_likelihood.len(), "converged": model.fit.converged,
         "penalised_log_likelihood": model.fit.log_likelihood.last(),
         "sessions": measures.sessions, "log_likelihood": measures.log_likelihood,

@@ -77,6 +77,7 @@ impl Count {
         let (counted, summary) = match &self.engine {
             Some(url) => {
                 let what = &self.what.0;
+                what.check_no_context("counting on Spark does not keep any")?;
                 let count = SparkCount::new(url).patterns(what.patterns).transitions(what.transitions);
                 count.count(&log, &output, progress)?
             }

@@ -59,9 +59,13 @@ fn to_text(model: &str, found: &ClickMeasures) -> String {
         let numbers = [thousands(at.impressions), measure(at.perplexity), measure(at.conditional_perplexity)];
         positions.row([at.position.to_string()].into_iter().chain(numbers));
     }
+    let unknown_contexts = match found.unknown_contexts {
+        0 => String::new(),
+        contexts => format!("; so did pages in {} contexts that it does not know", thousands(contexts as u64)),
+    };
     let about = format!(
         "{} sessions; means over positions, as PyClick and CLAX define them; {} impressions of documents that the model does \
-         not know, and {} users whom it does not know, got what holds for others",
+         not know, and {} users whom it does not know, got what holds for others{unknown_contexts}",
         thousands(found.sessions),
         thousands(found.unknown_impressions),
         thousands(found.unknown_users as u64)
@@ -81,6 +85,7 @@ fn to_json(model: &str, found: &ClickMeasures) -> serde_json::Value {
         "log_likelihood": found.log_likelihood, "perplexity": found.perplexity,
         "conditional_perplexity": found.conditional_perplexity,
         "unknown_impressions": found.unknown_impressions, "unknown_users": found.unknown_users,
+        "unknown_contexts": found.unknown_contexts,
         "positions": positions.collect::<Vec<_>>(),
     })
 }

@@ -332,7 +332,7 @@ class Counts:
         ...
     @property
     def lists(self) -> Table | None:
-        """The documents of the lists that transitions are counted on: query, list, doc, position; a row for each document. None where transitions were not counted."""
+        """The documents of the lists that transitions are counted on: query, list, doc, position, and context where that was counted; a row for each document. None where transitions were not counted."""
         ...
     @property
     def summary(self) -> dict[str, Any]:
@@ -353,6 +353,10 @@ class Counts:
     @property
     def users(self) -> _Ids:
         """The ids of the users, sorted."""
+        ...
+    @property
+    def contexts(self) -> _Ids:
+        """What lists were shown in, sorted; empty where contexts were not counted."""
         ...
     @property
     def session_count(self) -> int:
@@ -552,6 +556,14 @@ class ClickModel:
     @property
     def by_user(self) -> _Floats | None:
         """For each user the parameters, or where there are kinds of users the probability of each; None where all are alike. The truth of a simulation has the kind of each user, with probability 1."""
+        ...
+    @property
+    def contexts(self) -> _Ids:
+        """What pages are shown in, where parameters differ by it."""
+        ...
+    @property
+    def by_context(self) -> _Floats | None:
+        """For each context the parameters; None where they are the same in all."""
         ...
     @property
     def documents(self) -> Table:

@@ -41,11 +41,11 @@ impl ModelOnLog<'_> {
     fn cells_of_list(&self, rows: &[Transition]) -> Vec<ModelCell> {
         let number = rows[0].list as usize;
         let list = self.list(number);
-        let (transitions, page, population) = (self.log.transitions, list.view(), self.population());
+        let (transitions, page, population) = (self.log.transitions, list.view(), self.population_on(number));
         let (query, shown) = (transitions.lists[number].query, transitions.of(&transitions.lists[number]));
         let mut cells = Vec::new();
         for of_user in rows.chunk_by(|a, b| a.user == b.user) {
-            let followed = self.of_user(of_user[0].user);
+            let followed = self.on_list(number, of_user[0].user);
             for steps in of_user.chunk_by(|a, b| a.from == b.from) {
                 let (user, last_click) = (of_user[0].user, steps[0].from);
                 let from = list.positions.partition_point(|&position| position <= last_click);

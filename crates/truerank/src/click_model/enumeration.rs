@@ -9,7 +9,7 @@ use super::documents::Documents;
 use super::em::{Em, Part, Totals};
 use super::expectation::Sum;
 use super::kind::Family;
-use super::observed::Observed;
+use super::observed::{Apart, Observed};
 use super::prior::BetaPrior;
 use super::testing::{OwnPage, random_browsing, transitions_of};
 use super::{Browsing, ClickModelKind, ListParameters, Session};
@@ -184,7 +184,8 @@ fn expected_of(
     summed: bool,
 ) -> Totals {
     let kind = users[0].kind;
-    let observed = Observed::new(&transitions_of(pages), users.len(), per_user, &[kind]);
+    let apart = if per_user { Apart::Users(users.len()) } else { Apart::Together };
+    let observed = Observed::new(&transitions_of(pages), apart, &[kind]);
     let none = BetaPrior::new(6, 0.5, 0.0);
     let documents = |values: &[f64]| {
         let mut documents = Documents::new(&observed.place_of_doc, none.clone(), None, 0.5);

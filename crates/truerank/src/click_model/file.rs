@@ -27,6 +27,8 @@ struct Document {
     unseen_satisfaction: Vec<f64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     users: Vec<UserRow>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    contexts: Vec<ContextRow>,
     queries: Vec<QueryRow>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     beside: Option<Beside>,
@@ -57,6 +59,12 @@ struct UserRow {
     /// The probability of each kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     kinds: Option<Vec<f64>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ContextRow {
+    context: Id,
+    parameters: Vec<f64>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -142,6 +150,10 @@ impl ClickModel {
                 _ => None,
             },
         };
+        let context = |context: usize| ContextRow {
+            context: Id::of(&self.contexts, context),
+            parameters: row(&self.of_contexts, context, self.width()),
+        };
         let query = |documents: &[DocumentParameters]| QueryRow {
             query: Id::of(&self.queries, documents[0].query as usize),
             docs: documents.iter().map(|document| Id::of(&self.docs, document.doc as usize)).collect(),
@@ -158,6 +170,7 @@ impl ClickModel {
             unseen_attraction: self.unseen_attraction.clone(),
             unseen_satisfaction: self.unseen_satisfaction.clone(),
             users: (0..self.users.len()).map(user).collect(),
+            contexts: (0..self.contexts.len()).map(context).collect(),
             queries: self.documents.chunk_by(|a, b| a.query == b.query).map(query).collect(),
             beside: None,
         }
@@ -174,11 +187,14 @@ impl Document {
         };
         let kinds = self.kinds.into_iter().map(kind).collect::<Result<Vec<_>, _>>()?;
         let (users, of_users) = users(self.users)?;
+        let (contexts, of_contexts) = contexts(self.contexts)?;
         let (queries, docs, documents) = documents(self.queries)?;
         Ok(ClickModel {
             kinds,
             users,
             of_users,
+            contexts,
+            of_contexts,
             queries,
             docs,
             documents,
@@ -218,6 +234,21 @@ fn users(rows: Vec<UserRow>) -> Result<(Ids, OfUsers), String> {
     Ok((ids.into_ids(), of_users))
 }
 
+/// Contexts as they are in the file, with their parameters.
+fn contexts(rows: Vec<ContextRow>) -> Result<(Ids, Vec<f64>), String> {
+    let (mut ids, mut values, mut width) = (Interner::default(), Vec::new(), None);
+    for (number, row) in rows.into_iter().enumerate() {
+        if row.context.number(&mut ids) as usize != number {
+            return Err(format!("context number {} is there twice, but should be once", number + 1));
+        }
+        if *width.get_or_insert(row.parameters.len()) != row.parameters.len() {
+            return Err(format!("context number {} has another number of parameters than the first", number + 1));
+        }
+        values.extend(row.parameters);
+    }
+    Ok((ids.into_ids(), values))
+}
+
 /// Documents by the order of ids.
 fn documents(rows: Vec<QueryRow>) -> Result<(Ids, Ids, Vec<DocumentParameters>), String> {
     let (mut queries, mut docs, mut found) = (Interner::default(), Interner::default(), Vec::new());
@@ -248,14 +279,15 @@ fn documents(rows: Vec<QueryRow>) -> Result<(Ids, Ids, Vec<DocumentParameters>),
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::click_model::testing::{World, random_browsing};
+    use crate::click_model::testing::{World, by_context, random_browsing};
     use crate::click_model::{ClickModelKind, ClickModelOptions};
     use crate::progress::Silent;
     use crate::random::stream;
 
     fn models() -> Vec<ClickModel> {
         let browsing = random_browsing(ClickModelKind::Dbn, 4, &mut stream(1, "test", 0));
-        let log = World::new(2, 4, vec![browsing; 6], 1).log(600, 1);
+        let world = World::new(2, 4, vec![browsing; 6], 1);
+        let (log, in_contexts) = (world.log(600, 1), by_context(&world, &world.pages(600, 1)));
         let options = ClickModelOptions::new().iterations(20);
         let choices = [
             options.clone().model(vec![ClickModelKind::Dbn]),
@@ -263,7 +295,10 @@ mod tests {
             options.clone().model(vec![ClickModelKind::Ccm]).clusters(2),
             options.model(vec![ClickModelKind::Pbm, ClickModelKind::Sdbn]),
         ];
-        choices.iter().map(|options| options.fit(&log.view(), None, &Silent).unwrap()).collect()
+        let dcm = ClickModelOptions::new().iterations(20).model(vec![ClickModelKind::Dcm]);
+        let of_contexts = dcm.fit(&in_contexts.view(), None, &Silent).unwrap();
+        let of_users = choices.iter().map(|options| options.fit(&log.view(), None, &Silent).unwrap());
+        of_users.chain([of_contexts]).collect()
     }
 
     #[test]
@@ -300,5 +335,17 @@ mod tests {
             open("\"unseen_attraction\":[", "\"unseen_attraction\":[7.0,").contains("between 0 and 1, but one is 7")
         );
         assert!(open("\"user\":2", "\"user\":1").contains("is there twice"));
+        models()[4].write(&path).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let open = |from: &str, to: &str| {
+            let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+            value.as_object_mut().unwrap().remove(crate::files::SEAL_KEY);
+            refused(value.to_string().replacen(from, to, 1))
+        };
+        assert!(open("\"context\":2", "\"context\":1").contains("context number 3 is there twice"));
+        let longer = "\"context\":2,\"parameters\":[0.5,";
+        assert!(open("\"context\":2,\"parameters\":[", longer).contains("another number of parameters"));
+        let users = "\"users\":[{\"user\":1,\"parameters\":[0.1,0.1,0.1,0.1]}],\"contexts\":[";
+        assert!(open("\"contexts\":[", users).contains("one kind of users, who are alike"));
     }
 }

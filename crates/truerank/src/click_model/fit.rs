@@ -6,9 +6,9 @@ use super::em::{Em, Part, Totals};
 use super::expectation::Sum;
 use super::kind::Family;
 use super::model::{ClickModel, DocumentParameters, OfUsers, UserKind};
-use super::observed::Observed;
+use super::observed::{Apart, Observed};
 use super::prior::BetaPrior;
-use super::{Browsing, ClickLog, ClickModelKind, CountedClicks, FreeDirections};
+use super::{Browsing, ClickLog, ClickModelKind, CountedClicks, FreeDirections, linked_contexts};
 use crate::counts::CountsView;
 use crate::data::{Dataset, Join};
 use crate::named::named;
@@ -45,12 +45,12 @@ options! {
     /// // One list of two documents: of 10 sessions 4 click the first, and 1 of them goes on to the second.
     /// let step = |from, to, sessions| Transition { list: 0, user: 0, from, to, sessions };
     /// let transitions = Transitions {
-    ///     lists: vec![ShownList { query: 0, shown: 0..2 }],
+    ///     lists: vec![ShownList { query: 0, context: 0, shown: 0..2 }],
     ///     shown: vec![Listed { position: 1, doc: 0 }, Listed { position: 2, doc: 1 }],
     ///     rows: vec![step(0, 1, 4), step(0, END, 6), step(1, 2, 1), step(1, END, 3), step(2, END, 1)],
     /// };
-    /// let (queries, docs, users) = (Ids::numbered(1), Ids::numbered(2), Ids::numbered(1));
-    /// let log = ClickLog { transitions: &transitions, queries: &queries, docs: &docs, users: &users };
+    /// let (queries, docs, users, contexts) = (Ids::numbered(1), Ids::numbered(2), Ids::numbered(1), Ids::default());
+    /// let log = ClickLog { transitions: &transitions, queries: &queries, docs: &docs, users: &users, contexts: &contexts };
     /// let model = ClickModelOptions::new().model(vec![ClickModelKind::Cm]).prior("none".parse()?).fit(&log, None, &Silent)?;
     /// assert!((model.documents[0].attraction - 4.0 / 10.0).abs() < 1e-9);
     /// # Ok::<(), truerank::Error>(())
@@ -61,6 +61,8 @@ options! {
         model: Vec<ClickModelKind> = vec![ClickModelKind::default()], value("MODEL");
         /// Parameters of each user instead of one set for all.
         per_user: bool = false;
+        /// One set of parameters for all contexts, where counts have any, instead of one for each.
+        ignore_context: bool = false;
         /// Kinds of users for each model, found by their clicks.
         clusters: usize = 1, at_least(1.0), value("N");
         /// What is believed of documents and users before their clicks.
@@ -178,13 +180,15 @@ impl ClickModelOptions {
         progress: &dyn Progress,
     ) -> Result<ClickModel> {
         let mut model = self.fit(&clicks.log(), data, progress)?;
-        if self.model.iter().any(|kind| kind.family() != Family::Cascade) {
+        // By context there is a note on what documents compare there.
+        if self.model.iter().any(|kind| kind.family() != Family::Cascade) && model.contexts.is_empty() {
             let log = Joined::new(counts, data);
             model.notes.extend(log.comparable_positions(data.is_some())?.explain(counts));
         }
         // With features, documents are not free to take what users' parameters leave.
         if let ([kind], None) = (&self.model[..], data)
             && kind.family() == Family::Cascade
+            && model.contexts.is_empty()
         {
             model.notes.extend(FreeDirections::new(*kind, &clicks.log()).explain(*kind));
         }
@@ -195,12 +199,36 @@ impl ClickModelOptions {
     pub fn fit(&self, log: &ClickLog<'_>, data: Option<&Dataset>, progress: &dyn Progress) -> Result<ClickModel> {
         self.check(data.is_some())?;
         log.check()?;
-        let apart = self.per_user || self.model.len() * self.clusters > 1;
-        let observed = Observed::new(log.transitions, log.users.len(), apart, &self.model);
+        let apart = self.apart(log)?;
+        let observed = Observed::new(log.transitions, apart, &self.model);
         let design = self.design(log, &observed, data)?;
-        let mut em = self.start(&observed, design.as_ref());
+        let mut em = self.start(&observed, apart, design.as_ref());
         let fit = self.climb(&mut em, progress)?;
-        Ok(self.finish(em, fit, log))
+        Ok(self.finish(em, fit, apart, log))
+    }
+
+    /// What has parameters of its own: users or kinds of them where that is asked for, else contexts where the log has any.
+    fn apart(&self, log: &ClickLog<'_>) -> Result<Apart> {
+        let by_context = !log.contexts.is_empty() && !self.ignore_context;
+        let option = match () {
+            () if self.per_user => Some("per_user"),
+            () if self.clusters > 1 => Some("clusters"),
+            () if self.model.len() > 1 => Some("model"),
+            () => None,
+        };
+        match option {
+            _ if self.ignore_context && log.contexts.is_empty() => {
+                Err(Error::option("ignore_context", "is for counts with contexts, but these have none; leave it out"))
+            }
+            Some(option) if by_context => Err(Error::option(
+                option,
+                "tells users apart, but these counts have contexts, each with parameters that all users share; leave it out, or \
+                 take `ignore_context`",
+            )),
+            Some(_) => Ok(Apart::Users(log.users.len())),
+            None if by_context && self.model[0].parameter_count(1) > 0 => Ok(Apart::Contexts(log.contexts.len())),
+            None => Ok(Apart::Together),
+        }
     }
 
     /// The features of documents that have any, where relevance is to come from them.
@@ -220,7 +248,7 @@ impl ClickModelOptions {
         Ok(Some((Design::new(data, rows), docs)))
     }
 
-    fn start<'a>(&self, observed: &'a Observed, design: Option<&'a (Design<'a>, Vec<u32>)>) -> Em<'a> {
+    fn start<'a>(&self, observed: &'a Observed, apart: Apart, design: Option<&'a (Design<'a>, Vec<u32>)>) -> Em<'a> {
         let (believed, first) = match self.prior {
             // Many clicks tell of what all users share; what hardly any session shows should not end at 0 or 1. Not where models
             // are mixed: there it led a fit to give all users to one model (`recovery`), for a reason that is not known.
@@ -237,10 +265,10 @@ impl ClickModelOptions {
             let documents = Documents::new(&observed.place_of_doc, first.clone(), regression(), 0.5);
             if self.is_summed() { documents.summed() } else { documents }
         };
-        let users = self.per_user.then_some(observed.users);
-        let believed = if self.per_user && self.prior == ModelPrior::Fitted { (0.5, 1.0) } else { believed };
+        let rows = (self.per_user || matches!(apart, Apart::Contexts(_))).then_some(observed.users);
+        let believed = if rows.is_some() && self.prior == ModelPrior::Fitted { (0.5, 1.0) } else { believed };
         let part = |kind: &ClickModelKind| {
-            let part = Part::new(*kind, observed.positions, users, believed);
+            let part = Part::new(*kind, observed.positions, rows, believed);
             if self.is_summed() { part.summed() } else { part }
         };
         let parts: Vec<Part> =
@@ -314,23 +342,29 @@ impl ClickModelOptions {
         }
     }
 
-    fn finish(&self, em: Em<'_>, fit: Fit, log: &ClickLog<'_>) -> ClickModel {
+    fn finish(&self, em: Em<'_>, fit: Fit, apart: Apart, log: &ClickLog<'_>) -> ClickModel {
         let totals = em.expect();
         let of_users = match (self.per_user, em.parts.len()) {
             (true, _) => OfUsers::Parameters(em.parts[0].values.clone()),
             (false, 1) => OfUsers::Alike,
             (false, _) => OfUsers::Shares(totals.of_users.clone()),
         };
+        let (contexts, of_contexts) = match apart {
+            Apart::Contexts(_) => (log.contexts.clone(), em.parts[0].values.clone()),
+            _ => Default::default(),
+        };
         let mut model = ClickModel {
             kinds: kinds(&em, &totals, log.users.len()),
             users: if of_users == OfUsers::Alike { Default::default() } else { log.users.clone() },
             of_users,
+            contexts,
+            of_contexts,
             queries: log.queries.clone(),
             docs: log.docs.clone(),
             documents: documents(&em),
             unseen_attraction: em.attraction.prior.means.clone(),
             unseen_satisfaction: em.satisfaction.as_ref().map_or_else(Vec::new, |them| them.prior.means.clone()),
-            notes: self.notes(em.parts.len(), fit.converged),
+            notes: self.notes(apart, log, fit.converged),
             fit: Fit {
                 log_likelihood: fit.log_likelihood.iter().map(|value| value / em.observed.impressions).collect(),
                 ..fit
@@ -341,8 +375,8 @@ impl ClickModelOptions {
     }
 
     /// What no amount of clicks tells, and whether more iterations would.
-    fn notes(&self, parts: usize, converged: bool) -> Vec<String> {
-        let open = match parts > 1 && self.model.len() > 1 {
+    fn notes(&self, apart: Apart, log: &ClickLog<'_>, converged: bool) -> Vec<String> {
+        let open = match self.model.len() > 1 {
             false => format!("{} leaves open: {}", self.model[0], self.model[0].about().open),
             true => {
                 "models share one relevance, and position 1 counts as always examined, so that it means the same to all"
@@ -353,7 +387,10 @@ impl ClickModelOptions {
             let finding = "the fit did not converge in";
             format!("{finding} {} iterations: give it more, or a wider tolerance", self.iterations)
         });
-        std::iter::once(open).chain(stopped).collect()
+        let alike = !log.contexts.is_empty() && apart == Apart::Together && !self.ignore_context;
+        let alike = alike.then(|| format!("in {} people browse alike in all contexts", self.model[0]));
+        let linked = matches!(apart, Apart::Contexts(_)).then(|| linked_contexts(self.model[0], log)).flatten();
+        std::iter::once(open).chain(alike).chain(linked).chain(stopped).collect()
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use super::testing::{OwnLog, OwnPage, transitions_of};
 use super::{ClickMeasures, ClickModel, ClickModelKind, ClickModelOptions, ModelPrior};
 use crate::counts::{END, LogSource, Shown};
-use crate::log::ReadOptions;
+use crate::ids::Ids;
+use crate::log::{Log, ReadOptions};
 use crate::progress::Silent;
 
 fn read(part: &str) -> Option<OwnLog> {
@@ -24,7 +25,8 @@ fn read(part: &str) -> Option<OwnLog> {
     };
     let pages = log.impressions.chunk_by(|a, b| (a.session, a.query) == (b.session, b.query)).map(page);
     let pages: Vec<OwnPage> = pages.collect();
-    Some(OwnLog { transitions: transitions_of(&pages), queries: log.queries, docs: log.docs, users: log.users })
+    let Log { queries, docs, users, .. } = log;
+    Some(OwnLog { transitions: transitions_of(&pages), queries, docs, users, contexts: Ids::default() })
 }
 
 fn fitted(train: &OwnLog, kind: ClickModelKind, iterations: usize) -> ClickModel {

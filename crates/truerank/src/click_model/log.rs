@@ -17,7 +17,12 @@ pub struct ClickLog<'a> {
     pub docs: &'a Ids,
     /// Users, by number.
     pub users: &'a Ids,
+    /// What lists were shown in, by number; empty where contexts were not counted.
+    pub contexts: &'a Ids,
 }
+
+/// Contexts of a log that has none.
+pub(crate) static NO_CONTEXTS: Ids = Ids::Integers(Vec::new());
 
 /// The click transitions of counts, read once for everything that is done with them.
 ///
@@ -43,6 +48,7 @@ pub struct CountedClicks<'c> {
     queries: &'c Ids,
     docs: &'c Ids,
     users: &'c Ids,
+    contexts: &'c Ids,
 }
 
 impl<'c> CountedClicks<'c> {
@@ -52,12 +58,14 @@ impl<'c> CountedClicks<'c> {
             [block] => ClickLog::transitions_of(counts, block)?,
             _ => Cow::Owned(ClickLog::all_transitions(counts)?),
         };
-        Ok(CountedClicks { transitions, queries: counts.queries(), docs: counts.docs(), users: counts.users() })
+        let (queries, docs, users) = (counts.queries(), counts.docs(), counts.users());
+        Ok(CountedClicks { transitions, queries, docs, users, contexts: counts.contexts() })
     }
 
     /// With the names of what they number.
     pub fn log(&self) -> ClickLog<'_> {
-        ClickLog { transitions: &self.transitions, queries: self.queries, docs: self.docs, users: self.users }
+        let CountedClicks { transitions, queries, docs, users, contexts } = self;
+        ClickLog { transitions, queries, docs, users, contexts }
     }
 }
 

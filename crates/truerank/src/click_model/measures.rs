@@ -28,6 +28,8 @@ pub struct ClickMeasures {
     pub unknown_impressions: u64,
     /// Users whom it does not know, where it tells users apart.
     pub unknown_users: usize,
+    /// Contexts that it does not know, where it tells contexts apart; their pages got what holds on average.
+    pub unknown_contexts: usize,
 }
 
 /// How well the clicks at one position were predicted.
@@ -76,7 +78,7 @@ impl ClickModel {
         for sums in pieces(&log.transitions.rows).par_iter().map(|rows| on.measure(rows)).collect::<Vec<Sums>>() {
             whole.add(&sums);
         }
-        Ok(whole.finish(on.unknown_users()))
+        Ok(ClickMeasures { unknown_contexts: on.unknown_contexts(), ..whole.finish(on.unknown_users()) })
     }
 }
 
@@ -111,9 +113,10 @@ impl ModelOnLog<'_> {
     fn measure(&self, rows: &[Transition]) -> Sums {
         let mut sums = Sums::new(self.positions());
         for of_list in rows.chunk_by(|a, b| a.list == b.list) {
-            let list = self.list(of_list[0].list as usize);
+            let number = of_list[0].list as usize;
+            let list = self.list(number);
             for of_user in of_list.chunk_by(|a, b| a.user == b.user) {
-                add_visits(&mut sums, &list, &self.of_user(of_user[0].user), of_user);
+                add_visits(&mut sums, &list, &self.on_list(number, of_user[0].user), of_user);
             }
         }
         sums
@@ -182,6 +185,7 @@ impl Sums {
             positions,
             unknown_impressions: self.unknown as u64,
             unknown_users,
+            unknown_contexts: 0,
         }
     }
 }

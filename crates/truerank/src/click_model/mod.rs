@@ -40,8 +40,11 @@
 //! log-likelihood and perplexity as PyClick and CLAX define them. [`FreeDirections`] says what no clicks on the lists of a log tell.
 
 mod browsing;
+#[cfg(test)]
+mod by_context;
 mod cascade;
 mod cells;
+mod contexts;
 mod documents;
 mod draw;
 mod em;
@@ -70,10 +73,12 @@ pub(crate) mod testing;
 
 pub use browsing::{Browsing, Exposed, FLOOR, PageView};
 pub use cells::ModelCell;
+use contexts::linked_contexts;
 pub use draw::Session;
 pub use fit::{ClickModelOptions, ModelPrior};
 pub use identifiability::FreeDirections;
 pub use kind::{About, ClickModelKind};
+pub(crate) use log::NO_CONTEXTS;
 pub use log::{ClickLog, CountedClicks};
 pub use measures::{ClickMeasures, PositionMeasures};
 pub use model::{

@@ -15,6 +15,10 @@ pub struct ClickModel {
     pub users: Ids,
     /// How they are.
     pub of_users: OfUsers,
+    /// What pages are shown in, such as devices, where parameters differ by it; then users are alike.
+    pub contexts: Ids,
+    /// A row of parameters for each context.
+    pub of_contexts: Vec<f64>,
     /// Queries of `documents`.
     pub queries: Ids,
     /// Documents of `documents`.
@@ -116,6 +120,7 @@ impl ClickModel {
             }
         }
         self.check_users()?;
+        self.check_contexts()?;
         self.check_documents()
     }
 
@@ -143,6 +148,22 @@ impl ClickModel {
             OfUsers::Known(users) => users.iter().try_for_each(|user| self.check_known(user)),
             OfUsers::Alike => Ok(()),
         }
+    }
+
+    fn check_contexts(&self) -> Result<()> {
+        if self.contexts.is_empty() && self.of_contexts.is_empty() {
+            return Ok(());
+        }
+        let (width, contexts, found) = (self.width(), self.contexts.len(), self.of_contexts.len());
+        if found != width * contexts || width == 0 {
+            return Err(Error::parameter(format!(
+                "a click model should have {width} values for each of {contexts} contexts, but has {found} in all"
+            )));
+        }
+        if self.of_users != OfUsers::Alike || self.kinds.len() > 1 {
+            return Err(Error::parameter("a click model with contexts should have one kind of users, who are alike"));
+        }
+        self.of_contexts.chunks_exact(width).try_for_each(|row| check_row(self.kinds[0].browsing.kind, row, width))
     }
 
     fn check_known(&self, user: &KnownUser) -> Result<()> {
@@ -202,13 +223,15 @@ impl ClickModel {
         if let OfUsers::Parameters(values) = &mut self.of_users {
             values.iter_mut().for_each(|value| *value = of_users(*value));
         }
+        self.of_contexts.iter_mut().for_each(|value| *value = of_users(*value));
         self.documents
             .iter_mut()
             .for_each(|document| document.attraction = of_documents(document.attraction).min(MOST));
         self.unseen_attraction.iter_mut().for_each(|value| *value = of_documents(*value).min(MOST));
     }
 
-    /// Looks up the users and documents of a log. A position past the last one of the model is an error.
+    /// Looks up the users, contexts and documents of a log. A position past the last one of the model is an error, and so is a log
+    /// without contexts where the model has them.
     pub fn on<'m>(&'m self, log: &'m ClickLog<'m>) -> Result<ModelOnLog<'m>> {
         log.check()?;
         let shown = log.transitions.shown.iter().find(|shown| shown.position as usize > self.positions());
@@ -220,12 +243,20 @@ impl ClickModel {
                 self.positions()
             )));
         }
+        if !self.contexts.is_empty() && log.contexts.is_empty() {
+            return Err(Error::parameter(format!(
+                "the click model has parameters by context, such as {}, but the log has no contexts; count it with `context`, or \
+                 fit a model with `ignore_context`",
+                self.contexts.name(0)
+            )));
+        }
         Ok(ModelOnLog {
             model: self,
             log,
             users: log.users.numbers_in(&self.users),
             queries: log.queries.numbers_in(&self.queries),
             docs: log.docs.numbers_in(&self.docs),
+            contexts: log.contexts.numbers_in(&self.contexts),
         })
     }
 }
@@ -253,6 +284,7 @@ pub struct ModelOnLog<'m> {
     users: Vec<Option<u32>>,
     queries: Vec<Option<u32>>,
     docs: Vec<Option<u32>>,
+    contexts: Vec<Option<u32>>,
 }
 
 /// A page of a log with what the model knows of its documents.
@@ -331,6 +363,31 @@ impl ModelOnLog<'_> {
                 let values = values.as_ref().unwrap_or(&browsing.values).clone();
                 vec![(1.0, Browsing { values, ..browsing.clone() })]
             }
+        }
+    }
+
+    /// How user number `user` of the log browses on the pages of list number `list`.
+    pub fn on_list(&self, list: usize, user: u32) -> Followed {
+        if self.model.contexts.is_empty() { self.of_user(user) } else { self.population_on(list) }
+    }
+
+    /// How users browse on the pages of list number `list` whom nobody knows; in a context that the model does not know, as in
+    /// all others on average.
+    pub fn population_on(&self, list: usize) -> Followed {
+        let context = self.log.transitions.lists[list].context as usize;
+        let Some(number) = self.contexts.get(context).copied().flatten() else { return self.population() };
+        let width = self.model.width();
+        let Some(row) = self.model.of_contexts.chunks_exact(width.max(1)).nth(number as usize) else {
+            return self.population();
+        };
+        vec![(1.0, Browsing { values: row.to_vec(), ..self.model.kinds[0].browsing.clone() })]
+    }
+
+    /// How many contexts of the log the model does not know, where it has any.
+    pub fn unknown_contexts(&self) -> usize {
+        match self.model.contexts.is_empty() {
+            true => 0,
+            false => self.contexts.iter().filter(|context| context.is_none()).count(),
         }
     }
 

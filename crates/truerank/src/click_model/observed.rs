@@ -9,6 +9,27 @@ use crate::counts::{END, Transition, Transitions};
 /// are added in order.
 const PIECE: usize = 1 << 13;
 
+/// What has parameters of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Apart {
+    /// Nobody: all are taken together.
+    Together,
+    /// So many users.
+    Users(usize),
+    /// So many contexts, whoever the users are; they take the place of users below.
+    Contexts(usize),
+}
+
+impl Apart {
+    /// How many there are.
+    pub fn count(self) -> usize {
+        match self {
+            Apart::Together => 1,
+            Apart::Users(count) | Apart::Contexts(count) => count,
+        }
+    }
+}
+
 /// The transitions of a log, ready for expectation steps.
 pub(crate) struct Observed {
     /// Every shown (query, document), sorted.
@@ -17,7 +38,7 @@ pub(crate) struct Observed {
     pub place_of_doc: Vec<u32>,
     /// The largest position.
     pub positions: usize,
-    /// Users, or 1 where all are taken together.
+    /// Users or contexts, or 1 where all are taken together.
     pub users: usize,
     pub sessions: f64,
     pub impressions: f64,
@@ -99,14 +120,14 @@ impl Piece {
 }
 
 impl Observed {
-    /// Reads transitions, for models of these kinds; users apart, or all together.
-    pub fn new(transitions: &Transitions, user_count: usize, apart: bool, kinds: &[ClickModelKind]) -> Self {
+    /// Reads transitions, for models of these kinds.
+    pub fn new(transitions: &Transitions, apart: Apart, kinds: &[ClickModelKind]) -> Self {
         let docs = shown_docs(transitions);
         let lists = number_lists(transitions, &docs);
         let mut observed = Observed {
             place_of_doc: Vec::new(),
             positions: transitions.shown.iter().map(|shown| shown.position as usize).max().unwrap_or(0),
-            users: if apart { user_count } else { 1 },
+            users: apart.count(),
             sessions: 0.0,
             impressions: 0.0,
             docs,
@@ -121,8 +142,12 @@ impl Observed {
         observed
     }
 
-    fn add_blocks(&mut self, transitions: &Transitions, apart: bool) {
-        let user_of = |row: &Transition| if apart { row.user } else { 0 };
+    fn add_blocks(&mut self, transitions: &Transitions, apart: Apart) {
+        let user_of = |row: &Transition| match apart {
+            Apart::Together => 0,
+            Apart::Users(_) => row.user,
+            Apart::Contexts(_) => transitions.lists[row.list as usize].context,
+        };
         let mut start = PieceStart::default();
         for of_query in transitions.rows.chunk_by(|a, b| query_of(transitions, a) == query_of(transitions, b)) {
             for rows in of_query.chunk_by(|a, b| (a.list, user_of(a)) == (b.list, user_of(b))) {

@@ -5,7 +5,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use super::documents::Documents;
 use super::em::{Em, Part};
-use super::observed::Observed;
+use super::observed::{Apart, Observed};
 use super::prior::BetaPrior;
 use super::testing::{OwnLog, OwnPage, transitions_of};
 use super::{Browsing, ClickModelKind, ClickModelOptions, OfUsers, PageView, Session};
@@ -48,6 +48,7 @@ fn log(users: &[Browsing], queries: usize, seed: u64) -> OwnLog {
         queries: Ids::numbered(queries),
         docs: Ids::numbered(queries * DOCS),
         users: Ids::numbered(users.len()),
+        contexts: Ids::default(),
     }
 }
 
@@ -81,7 +82,7 @@ fn told(kind: ClickModelKind, values: &[f64]) -> Vec<f64> {
 
 /// With the most probable γ in place of a sum over it.
 fn at_the_mode(kind: ClickModelKind, log: &OwnLog) -> Vec<f64> {
-    let observed = Observed::new(&log.transitions, 1, false, &[kind]);
+    let observed = Observed::new(&log.transitions, Apart::Together, &[kind]);
     let documents = || Documents::new(&observed.place_of_doc, BetaPrior::new(POSITIONS, 0.3, 1.0), None, 0.5);
     let mut em = Em {
         observed: &observed,

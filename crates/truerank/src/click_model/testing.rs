@@ -16,11 +16,13 @@ pub(crate) struct OwnLog {
     pub queries: Ids,
     pub docs: Ids,
     pub users: Ids,
+    pub contexts: Ids,
 }
 
 impl OwnLog {
     pub fn view(&self) -> ClickLog<'_> {
-        ClickLog { transitions: &self.transitions, queries: &self.queries, docs: &self.docs, users: &self.users }
+        let OwnLog { transitions, queries, docs, users, contexts } = self;
+        ClickLog { transitions, queries, docs, users, contexts }
     }
 }
 
@@ -42,11 +44,30 @@ pub(crate) fn transitions_of(pages: &[OwnPage]) -> Transitions {
     for (number, ((query, list), steps)) in (0..).zip(rows) {
         let start = transitions.shown.len();
         transitions.shown.extend(list);
-        transitions.lists.push(ShownList { query, shown: start..transitions.shown.len() });
+        transitions.lists.push(ShownList { query, context: 0, shown: start..transitions.shown.len() });
         let row = |((user, from, to), sessions)| Transition { list: number, user, from, to, sessions };
         transitions.rows.extend(steps.into_iter().map(row));
     }
     transitions
+}
+
+/// The transitions of pages that were shown in the contexts that their users stand for, all to one user.
+pub(crate) fn by_context(world: &World, pages: &[OwnPage]) -> OwnLog {
+    let of_context = |context: u32| {
+        let pages: Vec<OwnPage> =
+            pages.iter().filter(|page| page.1 == context).map(|(query, _, page)| (*query, 0, page.clone())).collect();
+        let mut part = transitions_of(&pages);
+        part.lists.iter_mut().for_each(|list| list.context = context);
+        part
+    };
+    let parts: Vec<Transitions> = (0..world.users.len() as u32).map(of_context).collect();
+    let mut transitions = Transitions::default();
+    for query in 0..world.attraction.len() as u32 {
+        let of_query: Vec<Transitions> = parts.iter().map(|part| part.of_queries(query, query)).collect();
+        transitions.add_parts(query, of_query.iter());
+    }
+    let contexts = Ids::numbered(world.users.len());
+    OwnLog { transitions, users: Ids::numbered(1), contexts, ..world.log_of(&[]) }
 }
 
 /// Queries with documents of known γ and σ, shown in random orders to users who browse as they do.
@@ -124,6 +145,7 @@ impl World {
             queries: Ids::numbered(self.attraction.len()),
             docs: Ids::numbered(self.attraction.len() * self.docs()),
             users: Ids::numbered(self.users.len()),
+            contexts: Ids::default(),
         }
     }
 }

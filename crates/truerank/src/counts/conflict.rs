@@ -27,6 +27,8 @@ pub(super) enum Clash {
     Doc(u32, u32),
     /// Two documents are shown at this position, but click transitions need to know which was clicked.
     Position(u32),
+    /// The page was shown in two contexts.
+    Contexts(u32, u32),
 }
 
 /// A contradiction in a log, with the names of what it is about.
@@ -46,6 +48,8 @@ pub(crate) enum ConflictKind {
     Users(String, String),
     /// A page shows two documents at one position, where click transitions are counted.
     Position(u32),
+    /// A page was shown in two contexts.
+    Contexts(String, String),
 }
 
 impl NamedConflict {
@@ -55,6 +59,7 @@ impl NamedConflict {
             Clash::Users(a, b) => ConflictKind::Users(name(&names.users, a), name(&names.users, b)),
             Clash::Doc(doc, position) => ConflictKind::Doc(name(&names.docs, doc), position),
             Clash::Position(position) => ConflictKind::Position(position),
+            Clash::Contexts(a, b) => ConflictKind::Contexts(name(&names.contexts, a), name(&names.contexts, b)),
         };
         NamedConflict { session: conflict.session, query: name(&names.queries, conflict.query), kind }
     }
@@ -79,6 +84,12 @@ impl NamedConflict {
             ConflictKind::Position(position) => format!(
                 "session '{session}' of query '{query}' shows two documents at position {position}, but click transitions \
                  need one at each; number the results of a page from 1, or count without `transitions`"
+            ),
+            ConflictKind::Contexts(a, b) => format!(
+                "session '{session}' of query '{query}' was shown in contexts '{}' and '{}', but a result page has one; take a \
+                 column for `context` that is the same in all rows of a page, or give each page its own session",
+                shown(a),
+                shown(b)
             ),
         }
     }
@@ -110,7 +121,7 @@ pub(super) fn report(
     options: &ReadOptions,
     conflicts: &[NamedConflict],
     writer: &mut BadRowsWriter,
-    counts: [(BadKind, u64); 2],
+    counts: [(BadKind, u64); 3],
 ) -> Result<()> {
     if conflicts.is_empty() {
         return Ok(());
@@ -174,14 +185,15 @@ struct State<'a> {
     conflict: &'a NamedConflict,
     /// Whether the row that stays was seen, or any row of the page.
     seen: bool,
-    user: String,
+    /// The user or the context of the last row that was seen.
+    last: String,
 }
 
 impl<'a> Search<'a> {
     fn new(conflicts: &'a [NamedConflict], is_error: bool) -> Self {
         let mut pages: HashMap<(u64, String), Vec<State<'a>>> = HashMap::new();
         for conflict in conflicts {
-            let state = State { conflict, seen: false, user: String::new() };
+            let state = State { conflict, seen: false, last: String::new() };
             pages.entry((conflict.session, conflict.query.clone())).or_default().push(state);
         }
         Search { pages, is_error }
@@ -207,20 +219,24 @@ impl<'a> State<'a> {
             }
             ConflictKind::Position(position) if rows.positions[row] != *position => false,
             ConflictKind::Position(_) => std::mem::replace(&mut self.seen, true),
-            ConflictKind::Users(..) if !is_error => true,
-            ConflictKind::Users(..) => {
-                let user = name(&rows.users, row);
-                let is_other = self.seen && user != self.user;
-                (self.seen, self.user) = (true, user);
-                is_other
-            }
+            ConflictKind::Users(..) | ConflictKind::Contexts(..) if !is_error => true,
+            ConflictKind::Users(..) => self.is_other(name(&rows.users, row)),
+            ConflictKind::Contexts(..) => self.is_other(name(&rows.contexts, row)),
         };
         let kind = match self.conflict.kind {
             ConflictKind::Doc(..) => BadKind::RepeatedDoc,
             ConflictKind::Users(..) => BadKind::TwoUsers,
             ConflictKind::Position(_) => BadKind::Position,
+            ConflictKind::Contexts(..) => BadKind::TwoContexts,
         };
         is_bad.then_some((kind, self.conflict))
+    }
+
+    /// Whether a row has another user or context than the one before it.
+    fn is_other(&mut self, name: String) -> bool {
+        let is_other = self.seen && name != self.last;
+        (self.seen, self.last) = (true, name);
+        is_other
     }
 }
 

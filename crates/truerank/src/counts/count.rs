@@ -26,6 +26,9 @@ options! {
         patterns: bool = false;
         /// Also count how users go from click to click on each list of results; click models need it.
         transitions: bool = false;
+        /// With `transitions`: the column of what a result page was shown in, such as its device; several together with
+        /// device+layout. Click models then have parameters of each.
+        context: Option<String> = None, value("COLUMN");
     }
     beside {
         /// How much memory to hold, and where the rest goes; without, all is held.
@@ -39,6 +42,36 @@ impl CountOptions {
     /// How much memory to hold, where that was said.
     pub(super) fn held_within(&self) -> Option<&Room> {
         self.room.as_ref()
+    }
+
+    /// How a log is read for this: with its column of contexts, where that is counted.
+    pub fn reading(&self, options: &ReadOptions) -> Result<ReadOptions> {
+        self.check()?;
+        Ok(self.context.iter().fold(options.clone(), |options, name| options.with_context(name.clone())))
+    }
+
+    fn check(&self) -> Result<()> {
+        match &self.context {
+            Some(_) if !self.transitions => Err(Error::option(
+                "context",
+                "is kept with the lists of click transitions, but these are not counted; count with `transitions`, too",
+            )),
+            Some(name) if name.split('+').any(str::is_empty) => {
+                Err(Error::option("context", format!("is '{name}', but should name a column, or several joined by +")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a context where it cannot be counted.
+    pub fn check_no_context(&self, why: &str) -> Result<()> {
+        match &self.context {
+            None => Ok(()),
+            Some(_) => Err(Error::option(
+                "context",
+                format!("is a column of a log's rows, but {why}; leave it out, or count the rows here, from files or tables"),
+            )),
+        }
     }
 
     fn counter(&self) -> Result<Counter> {
@@ -58,7 +91,7 @@ pub(super) fn count_rows(
     what: &CountOptions,
     progress: &dyn Progress,
 ) -> Result<(Counts, LogSummary)> {
-    let (counted, summary) = count(parts, options, what.counter()?, progress)?;
+    let (counted, summary) = count(parts, &what.reading(options)?, what.counter()?, progress)?;
     Ok((counted.into_counts()?, summary))
 }
 
@@ -72,7 +105,7 @@ pub(super) fn count_into(
 ) -> Result<(Totals, LogSummary)> {
     let staged = StagedFolder::create(folder, is_counts_file)?;
     // Bad rows that are kept in the folder appear with it.
-    let options = options.clone().move_quarantine(folder, staged.path());
+    let options = what.reading(options)?.move_quarantine(folder, staged.path());
     let (counted, summary) = count(parts, &options, what.counter()?, progress).map_err(|error| staged.named(error))?;
     progress.begin("writing counts", summary.rows);
     let totals = write(counted, staged.path(), progress).map_err(|error| staged.named(error))?;
@@ -89,7 +122,7 @@ pub(super) fn count_view(
     need: Need,
     progress: &dyn Progress,
 ) -> Result<(Box<dyn CountsView>, LogSummary)> {
-    let (counted, summary) = count(parts, options, what.counter()?, progress)?;
+    let (counted, summary) = count(parts, &what.reading(options)?, what.counter()?, progress)?;
     // There are at most as many cells as impressions.
     match what.room.as_ref().filter(|room| !room.holds(need.of_cells(summary.rows))) {
         None => Ok((Box::new(counted.into_counts()?), summary)),
@@ -104,7 +137,8 @@ pub(super) fn count_view(
 
 pub(super) fn write(mut counted: Counted, folder: &Path, progress: &dyn Progress) -> Result<Totals> {
     let names = std::mem::take(&mut counted.names);
-    let names = Names { queries: &names.queries, docs: &names.docs, users: &names.users };
+    let names =
+        Names { queries: &names.queries, docs: &names.docs, users: &names.users, contexts: &names.contexts };
     let pages = std::mem::take(&mut counted.pages);
     let mut writer = FolderWriter::create(folder, names, counted.beside)?.origin(std::mem::take(&mut counted.origin));
     pages.iter().try_for_each(|pages| writer.write_pages(pages))?;
@@ -141,7 +175,11 @@ fn count(
 fn summarize(counted: &Counted, reading: Reading, options: &ReadOptions, rows: u64) -> Result<LogSummary> {
     let found = &counted.summary;
     let mut bad: BadRowsWriter = reading.bad;
-    let left_out = [(BadKind::RepeatedDoc, found.pages.repeated_docs_dropped), (BadKind::TwoUsers, found.of_two_users)];
+    let left_out = [
+        (BadKind::RepeatedDoc, found.pages.repeated_docs_dropped),
+        (BadKind::TwoUsers, found.of_two_users),
+        (BadKind::TwoContexts, found.in_two_contexts),
+    ];
     report(&reading.parts, options, &found.conflicts, &mut bad, left_out)?;
     check_clicks(&reading.parts[0], found.clicks, found.pages.shown)?;
     Ok(LogSummary {
@@ -178,6 +216,7 @@ fn check_clicks(first: &LogPart, clicks: u64, impressions: u64) -> Result<()> {
 
 /// Counts a log in memory.
 pub fn count_log(log: &Log, options: &CountOptions) -> Result<(Counts, LogSummary)> {
+    options.check_no_context("this log is in memory")?;
     let counter = options.counter()?;
     counter.add(log.block())?;
     let rows = counter.rows();

@@ -42,6 +42,8 @@ pub(super) struct PartSummary {
     pub conflicts: Vec<NamedConflict>,
     /// Rows that were left out on pages of two users.
     pub of_two_users: u64,
+    /// Rows that were left out on pages in two contexts.
+    pub in_two_contexts: u64,
 }
 
 impl PartSummary {
@@ -53,6 +55,7 @@ impl PartSummary {
             summary.clicks += part.clicks;
             summary.outside += part.outside;
             summary.of_two_users += part.of_two_users;
+            summary.in_two_contexts += part.in_two_contexts;
             conflicts.extend(part.conflicts);
         }
         conflicts.sort_unstable();
@@ -119,7 +122,7 @@ impl Counted {
     /// All counts in memory.
     pub fn into_counts(mut self) -> Result<Counts> {
         let beside = self.beside;
-        let NumberedIds { users, queries, docs } = std::mem::take(&mut self.names);
+        let NumberedIds { users, queries, docs, contexts } = std::mem::take(&mut self.names);
         let (pages, origin) = (self.pages.take(), std::mem::take(&mut self.origin));
         let mut all = Batch::default();
         self.for_each_batch(|batch| {
@@ -129,6 +132,6 @@ impl Counted {
         let Batch { cells, sessions, patterns, transitions } = all;
         let patterns = beside.patterns.then_some(patterns);
         let transitions = beside.transitions.then_some(transitions);
-        Ok(Counts { queries, docs, users, cells, sessions, patterns, transitions, pages, origin })
+        Ok(Counts { queries, docs, users, contexts, cells, sessions, patterns, transitions, pages, origin })
     }
 }

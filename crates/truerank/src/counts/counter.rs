@@ -128,6 +128,7 @@ impl Counter {
         self.ids.users.absorb(&mut rows.users);
         self.ids.queries.absorb(&mut rows.queries);
         self.ids.docs.absorb(&mut rows.docs);
+        self.ids.contexts.absorb(&mut rows.contexts);
         self.ids.check_room()?;
         let ids = self.ids.bytes();
         self.store.check_ids(ids)?;
@@ -170,7 +171,7 @@ impl Counter {
         let named = |conflict: &Conflict| NamedConflict::new(conflict, &names);
         let summary = PartSummary::of(parts, named);
         let Work { used, rules, sampler, store, .. } = work;
-        let used = used.filter(|_| summary.outside + summary.of_two_users > 0);
+        let used = used.filter(|_| summary.outside + summary.of_two_users + summary.in_two_contexts > 0);
         let mut pages = sampler.finish();
         if rules.numbered {
             pages.forget_keys();

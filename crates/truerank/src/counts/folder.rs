@@ -48,6 +48,9 @@ pub(crate) struct Meta {
     pub lists: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transitions: Option<u64>,
+    /// How many contexts lists were shown in, where that was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contexts: Option<u64>,
     /// How many whole pages there are, where any were kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<u64>,
@@ -70,6 +73,7 @@ impl Meta {
             patterns: totals.patterns.is_some(),
             lists: totals.lists,
             transitions: totals.transitions,
+            contexts: totals.contexts,
             pages: totals.pages,
             origin,
         }
@@ -108,8 +112,19 @@ impl Meta {
         lists.saturating_mul(24u64.saturating_add(length.saturating_mul(8))).saturating_add(rows.saturating_mul(24))
     }
 
-    /// Compares the numbers of lists and of transitions with what it says.
-    pub(super) fn check_transitions(&self, tables: &TablePaths, lists: u64, transitions: u64) -> Result<()> {
+    /// Compares the numbers of lists, of transitions and of contexts with what it says.
+    pub(super) fn check_transitions(
+        &self,
+        tables: &TablePaths,
+        lists: u64,
+        transitions: u64,
+        ids: &NewIds,
+    ) -> Result<()> {
+        let (said, found) = (self.contexts.unwrap_or(0), ids.contexts.ids().len() as u64);
+        if said != found {
+            let finding = format!("has {found} contexts, but meta.json says {said}; count the log again");
+            return Err(Error::input(&tables.lists, finding));
+        }
         let found = [(&tables.lists, self.lists, lists), (&tables.transitions, self.transitions, transitions)];
         match found.into_iter().find(|(_, said, found)| said.unwrap_or(0) != *found) {
             None => Ok(()),
@@ -200,16 +215,16 @@ impl Counts {
         let checks = ListChecks { tables: &tables, ids: &numbered, lists_before: 0, rows_before: 0 };
         transitions.iter().try_for_each(|raw| checks.check(raw, &cells, &sessions))?;
         let transitions = transitions.map(Transitions::from);
-        let NumberedIds { queries, docs, users } = numbered;
+        let NumberedIds { queries, docs, users, contexts } = numbered;
         let patterns = meta.patterns.then_some(patterns);
-        Ok(Counts { queries, docs, users, cells, sessions, patterns, transitions, pages, origin: meta.origin })
+        Ok(Counts { queries, docs, users, contexts, cells, sessions, patterns, transitions, pages, origin: meta.origin })
     }
 }
 
 /// The click transitions of a folder that has them.
 fn read_kept_transitions(meta: &Meta, tables: &TablePaths, ids: &mut NewIds) -> Result<RawTransitions> {
     let raw = RawTransitions::read(tables, meta.max_position, ids)?;
-    meta.check_transitions(tables, raw.lists.len() as u64, raw.rows.len() as u64)?;
+    meta.check_transitions(tables, raw.lists.len() as u64, raw.rows.len() as u64, ids)?;
     Ok(raw)
 }
 

@@ -99,9 +99,9 @@ impl ListChecks<'_> {
             if of_list.is_empty() || !of_list.is_sorted_by(|a, b| a.position < b.position) {
                 return Some("does not show one document at each of some rising positions".to_string());
             }
-            let before = at.checked_sub(1).map(|before| part.raw.of(&part.lists[before]));
-            let is_after = before.is_none_or(|before| before < of_list);
-            (!is_after).then(|| "does not come after the list before it, by positions and docs".to_string())
+            let before = at.checked_sub(1).map(|before| &part.lists[before]);
+            let is_after = before.is_none_or(|last| (part.raw.of(last), last.context) < (of_list, list.context));
+            (!is_after).then(|| "does not come after the list before it, by positions, docs and context".to_string())
         };
         let (at, finding) = part.lists.iter().enumerate().find_map(|list| Some((list.0, finding(list)?)))?;
         Some(again(&self.tables.lists, part.lists_before + at as u64, &finding))

@@ -24,11 +24,16 @@ pub(crate) const TRANSITIONS: FileType = FileType { name: "truerank/transitions"
 pub(crate) const FROM: &str = "from_position";
 pub(crate) const TO: &str = "to_position";
 
+/// The column of `lists.parquet` that says what a list was shown in, where contexts were counted.
+pub(crate) const CONTEXT: &str = "context";
+
 /// A list with its number within its query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NumberedList {
     pub query: u32,
     pub number: u32,
+    /// 0 where there are no contexts.
+    pub context: u32,
     pub shown: std::ops::Range<usize>,
 }
 
@@ -52,17 +57,17 @@ impl RawTransitions {
         &self.shown[list.shown.clone()]
     }
 
-    pub fn push_list(&mut self, query: u32, number: u32, shown: &[Listed]) {
+    pub fn push_list(&mut self, query: u32, number: u32, context: u32, shown: &[Listed]) {
         let start = self.shown.len();
         self.shown.extend_from_slice(shown);
-        self.lists.push(NumberedList { query, number, shown: start..self.shown.len() });
+        self.lists.push(NumberedList { query, number, context, shown: start..self.shown.len() });
     }
 
     /// The transitions of a folder.
     pub fn read(tables: &TablePaths, last: u32, ids: &mut NewIds) -> Result<Self> {
         let mut raw = RawTransitions::default();
-        read_lists(&tables.lists, last, ids, |query, number, shown| {
-            raw.push_list(query, number, shown);
+        read_lists(&tables.lists, last, ids, |list, shown| {
+            raw.push_list(list.query, list.number, list.context, shown);
             Ok(())
         })?;
         read_transitions(&tables.transitions, last, ids, |row| {
@@ -86,23 +91,28 @@ impl From<RawTransitions> for Transitions {
             transitions.rows.push(Transition { list: first as u32 + row.list - 1, ..row });
         }
         for list in raw.lists {
-            transitions.lists.push(ShownList { query: list.query, shown: list.shown });
+            let NumberedList { query, context, shown, .. } = list;
+            transitions.lists.push(ShownList { query, context, shown });
         }
         Transitions { shown: raw.shown, ..transitions }
     }
 }
 
-/// Hands query, number and documents of every list to `take`; no position is past the `last` of the cells.
+/// Hands every list to `take`, and its documents; no position is past the `last` of the cells.
 pub(super) fn read_lists(
     path: &Path,
     last: u32,
     ids: &mut NewIds,
-    mut take: impl FnMut(u32, u32, &[Listed]) -> Result<()>,
+    mut take: impl FnMut(&NumberedList, &[Listed]) -> Result<()>,
 ) -> Result<()> {
     let mut shown = Vec::new();
     TableReader::open_as(path, LISTS)?.for_each(|columns| {
         let query = columns.ids("query", &mut ids.queries)?;
         let number = columns.positions("list")?;
+        let contexts = match columns.has(CONTEXT) {
+            true => columns.ids(CONTEXT, &mut ids.contexts)?,
+            false => vec![0; columns.len()],
+        };
         for row in 0..columns.len() {
             shown.clear();
             let (docs, positions) = (docs_at(columns, row, &mut ids.docs)?, numbers_at(columns, "positions", row)?);
@@ -113,7 +123,9 @@ pub(super) fn read_lists(
             for (doc, position) in docs.into_iter().zip(positions) {
                 shown.push(Listed { position: known_position(columns, row, position, last)?, doc });
             }
-            take(query[row], number[row], &shown)?;
+            let list =
+                NumberedList { query: query[row], number: number[row], context: contexts[row], shown: 0..shown.len() };
+            take(&list, &shown)?;
         }
         Ok(())
     })
@@ -152,8 +164,8 @@ pub(super) struct ListWriter {
     lists: GroupWriter,
     waiting: RawTransitions,
     rows: GroupWriter,
-    /// What came last: the query and number of a list, and what it shows.
-    last: Option<(u32, u32, Vec<Listed>)>,
+    /// What came last: a list, and what it shows.
+    last: Option<(NumberedList, Vec<Listed>)>,
     /// How many lists and transitions came.
     pub counts: (u64, u64),
 }
@@ -172,7 +184,7 @@ impl ListWriter {
     /// Appends transitions, which come after those before; the first list may be the last one.
     pub fn push(&mut self, transitions: &Transitions, names: Names<'_>) -> Result<()> {
         for (list, rows) in transitions.by_list() {
-            let number = self.number(list.query, transitions.of(list));
+            let number = self.number(list, transitions.of(list));
             let row = |row: &Transition| NumberedRow { query: list.query, row: Transition { list: number, ..*row } };
             self.waiting.rows.extend(rows.iter().map(row));
         }
@@ -182,14 +194,15 @@ impl ListWriter {
     }
 
     /// The number of a list within its query, which is a new one if it is not the last.
-    fn number(&mut self, query: u32, shown: &[Listed]) -> u32 {
+    fn number(&mut self, list: &ShownList, shown: &[Listed]) -> u32 {
+        let &ShownList { query, context, .. } = list;
         let number = match &self.last {
-            Some((last, number, same)) if *last == query && same == shown => return *number,
-            Some((last, number, _)) if *last == query => number + 1,
+            Some((last, same)) if (last.query, last.context) == (query, context) && same == shown => return last.number,
+            Some((last, _)) if last.query == query => last.number + 1,
             _ => 1,
         };
-        self.last = Some((query, number, shown.to_vec()));
-        self.waiting.push_list(query, number, shown);
+        self.last = Some((NumberedList { query, number, context, shown: 0..shown.len() }, shown.to_vec()));
+        self.waiting.push_list(query, number, context, shown);
         self.counts.0 += 1;
         number
     }
@@ -200,7 +213,12 @@ impl ListWriter {
             let [docs, positions] = shown_columns(names, group.iter().map(|list| &shown[list.shown.clone()]));
             let number = Int32Array::from_iter_values(group.iter().map(|list| list.number as i32));
             let query = ids_array(names.queries, group.iter().map(|list| list.query as usize));
-            vec![query, Arc::new(number), docs, positions]
+            let mut columns = vec![query, Arc::new(number) as ArrayRef];
+            columns.extend(has_contexts(names).then(|| {
+                ids_array(names.contexts, group.iter().map(|list| list.context as usize))
+            }));
+            columns.extend([docs, positions]);
+            columns
         })?;
         let written = lists.first().map_or(shown.len(), |list| list.shown.start);
         shown.drain(..written);
@@ -243,7 +261,15 @@ fn row_columns(names: Names<'_>, rows: &[NumberedRow]) -> Vec<ArrayRef> {
 
 fn list_fields(names: Names<'_>) -> Vec<Field> {
     let [docs, positions, _] = shown_fields(names);
-    vec![ids_field("query", names.queries), Field::new("list", DataType::Int32, false), docs, positions]
+    let mut fields = vec![ids_field("query", names.queries), Field::new("list", DataType::Int32, false)];
+    fields.extend(has_contexts(names).then(|| ids_field(CONTEXT, names.contexts)));
+    fields.extend([docs, positions]);
+    fields
+}
+
+/// Whether lists have contexts: all or none have one.
+fn has_contexts(names: Names<'_>) -> bool {
+    !names.contexts.is_empty()
 }
 
 fn row_fields(names: Names<'_>) -> Vec<Field> {

@@ -310,7 +310,7 @@ mod tests {
         let shown: Vec<Shown> = cells.iter().map(|&(doc, ..)| Shown { position: 1, doc, click: false }).collect();
         batch.patterns.push(query, 0, &shown, 1);
         for (list, &(doc, user, sessions)) in cells.iter().enumerate() {
-            batch.transitions.push_list(query, [Listed { position: 1, doc }]);
+            batch.transitions.push_list(query, 0, [Listed { position: 1, doc }]);
             batch.transitions.rows.push(Transition { list: list as u32, user, from: 0, to: END, sessions });
         }
         batch

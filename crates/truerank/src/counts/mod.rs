@@ -36,6 +36,8 @@
 
 mod checks;
 mod conflict;
+#[cfg(test)]
+mod contexts;
 mod count;
 mod counted;
 mod counter;

@@ -19,6 +19,8 @@ pub struct Counts {
     pub docs: Ids,
     /// Users, sorted.
     pub users: Ids,
+    /// What pages were shown in, such as devices, sorted; the lists of `transitions` have one each. Empty where that was not asked for.
+    pub contexts: Ids,
     /// Sorted by query, document, position, user; at most one for each such combination.
     pub cells: Vec<Cell>,
     /// Sorted by query, user.
@@ -36,6 +38,7 @@ pub struct Counts {
 impl PartialEq for Counts {
     fn eq(&self, other: &Self) -> bool {
         (&self.queries, &self.docs, &self.users) == (&other.queries, &other.docs, &other.users)
+            && self.contexts == other.contexts
             && self.cells == other.cells
             && self.sessions == other.sessions
             && self.patterns == other.patterns

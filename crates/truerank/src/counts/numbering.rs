@@ -123,6 +123,7 @@ const SHARD_HASHER: FixedState = FixedState::with_seed(1);
 #[derive(Default)]
 pub(super) struct AllIds {
     pub users: SharedIds,
+    pub contexts: SharedIds,
     pub queries: SharedIds,
     pub docs: SharedIds,
 }
@@ -130,6 +131,7 @@ pub(super) struct AllIds {
 /// The numbers of all ids.
 pub(super) struct AllNumbers {
     pub users: Numbers,
+    pub contexts: Numbers,
     pub queries: Numbers,
     pub docs: Numbers,
 }
@@ -137,12 +139,12 @@ pub(super) struct AllNumbers {
 impl AllIds {
     /// How much memory the ids take, and will take while they are sorted.
     pub fn bytes(&self) -> u64 {
-        self.users.bytes() + self.queries.bytes() + self.docs.bytes()
+        self.users.bytes() + self.queries.bytes() + self.docs.bytes() + self.contexts.bytes()
     }
 
     /// Fails where there is no room for another block's ids.
     pub fn check_room(&self) -> Result<()> {
-        match [&self.users, &self.queries, &self.docs].iter().any(|ids| ids.is_full()) {
+        match [&self.users, &self.queries, &self.docs, &self.contexts].iter().any(|ids| ids.is_full()) {
             true => {
                 Err(Error::parameter("the log has about a thousand million different ids, but no more can be counted"))
             }
@@ -155,7 +157,9 @@ impl AllIds {
             || self.users.into_numbers(),
             || rayon::join(|| self.queries.into_numbers(), || self.docs.into_numbers()),
         );
-        (NumberedIds { users, queries, docs }, AllNumbers { users: of_users, queries: of_queries, docs: of_docs })
+        let (contexts, of_contexts) = self.contexts.into_numbers();
+        let numbers = AllNumbers { users: of_users, queries: of_queries, docs: of_docs, contexts: of_contexts };
+        (NumberedIds { users, queries, docs, contexts }, numbers)
     }
 }
 

@@ -11,6 +11,9 @@ use crate::options::Options;
 /// happens to bad rows, may differ from day to day.
 const MEANING: [&str; 6] = ["columns", "click_when", "clicks", "event_column", "query_event", "click_event"];
 
+/// What contexts are, which is said beside the options of reading.
+const CONTEXT: &str = "context";
+
 /// How counts were made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
@@ -26,8 +29,14 @@ impl Origin {
     /// Of a log that is read so.
     pub(crate) fn of_reading(options: &ReadOptions) -> Self {
         let given = MEANING.iter().filter(|name| !options.is_default(name));
-        let reading = given.map(|name| (name.to_string(), options.get(name))).collect();
+        let context = options.context().map(|name| (CONTEXT.to_string(), vec![name.to_string()]));
+        let reading = given.map(|name| (name.to_string(), options.get(name))).chain(context).collect();
         Origin { reading, half_life: None }
+    }
+
+    /// The column of contexts, where there was one.
+    pub(super) fn context(&self) -> Option<String> {
+        self.reading.get(CONTEXT)?.first().cloned()
     }
 
     /// The first option of reading that these do not agree on, with both values.

@@ -26,6 +26,7 @@ pub(super) struct Part {
     /// Contradictions that were settled, and rows that were left out for other reasons.
     pub conflicts: Vec<Conflict>,
     pub of_two_users: u64,
+    pub in_two_contexts: u64,
     pub outside: u64,
 }
 
@@ -102,6 +103,8 @@ struct RunRef {
     session: u64,
     query: u32,
     user: u32,
+    /// 0 where contexts are not counted.
+    context: u32,
     piece: u32,
     /// Its number in the piece.
     run: u32,
@@ -144,13 +147,22 @@ fn sorted_runs(pieces: &[Piece], numbers: &AllNumbers) -> Vec<RunRef> {
         let mut start = 0;
         for (number, run) in content.runs.iter().enumerate() {
             let (query, user) = (numbers.queries.of(run.query), numbers.users.of(run.user));
+            let context = content.contexts.get(number).map_or(0, |&code| numbers.contexts.of(code));
             let (piece, number) = (piece as u32, number as u32);
-            runs.push(RunRef { session: run.session, query, user, piece, run: number, start, end: run.end });
+            runs.push(RunRef { session: run.session, query, user, context, piece, run: number, start, end: run.end });
             start = run.end;
         }
     }
-    runs.par_sort_unstable_by_key(|run| (run.query, run.session, run.user));
+    runs.par_sort_unstable_by_key(|run| (run.query, run.session, run.user, run.context));
     runs
+}
+
+/// What a page has two of that it should have one of; `first` and `last` are of the same page, sorted by user and context.
+fn two_of(first: &RunRef, last: &RunRef) -> Option<Clash> {
+    if first.user != last.user {
+        return Some(Clash::Users(first.user, last.user));
+    }
+    (first.context != last.context).then_some(Clash::Contexts(first.context, last.context))
 }
 
 fn row_count(page: &[RunRef]) -> u64 {
@@ -206,13 +218,14 @@ impl Scratch {
             part.outside += row_count(page);
             return Ok(false);
         }
-        if first.user != last.user {
-            let conflict = conflict(Clash::Users(first.user, last.user));
+        if let Some(clash) = two_of(&first, &last) {
             if !rules.settles {
-                return Err(conflict);
+                return Err(conflict(clash));
             }
-            part.of_two_users += row_count(page);
-            part.conflicts.push(conflict);
+            let left_out =
+                if matches!(clash, Clash::Users(..)) { &mut part.of_two_users } else { &mut part.in_two_contexts };
+            *left_out += row_count(page);
+            part.conflicts.push(conflict(clash));
             return Ok(false);
         }
         self.read_page(page, pieces, numbers);
@@ -224,7 +237,7 @@ impl Scratch {
             part.conflicts.extend(settled.into_iter().map(conflict));
         }
         self.take_page(first.user, part);
-        match self.take_shown(first.user, rules.beside) {
+        match self.take_shown(first.user, first.context, rules.beside) {
             None => Ok(true),
             Some(position) => Err(conflict(Clash::Position(position))),
         }
@@ -259,7 +272,7 @@ impl Scratch {
     }
 
     /// Takes the page as a whole, where that is counted. Returns a position that two of its documents share, if that must not be.
-    fn take_shown(&mut self, user: u32, beside: Beside) -> Option<u32> {
+    fn take_shown(&mut self, user: u32, context: u32, beside: Beside) -> Option<u32> {
         if !beside.patterns && !beside.transitions {
             return None;
         }
@@ -273,7 +286,7 @@ impl Scratch {
                 Some(shared) if !beside.if_possible => return Some(shared[0].position),
                 // What is counted of the others is left out in the end.
                 Some(_) => {}
-                None => self.lists.add(user, page),
+                None => self.lists.add(user, context, page),
             }
         }
         match beside.patterns {

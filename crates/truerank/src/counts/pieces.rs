@@ -36,13 +36,16 @@ pub(super) struct Piece {
     pub rows: Vec<Row>,
     /// The earliest time of each run; empty where times do not matter.
     pub times: Vec<i64>,
+    /// The context of each run; empty where contexts are not counted.
+    pub contexts: Vec<u32>,
 }
 
 impl Piece {
-    fn push(&mut self, run: Run, rows: impl Iterator<Item = Row>, time: Option<i64>) {
+    fn push(&mut self, run: Run, rows: impl Iterator<Item = Row>, time: Option<i64>, context: Option<u32>) {
         self.rows.extend(rows);
         self.runs.push(Run { end: self.rows.len() as u32, ..run });
         self.times.extend(time);
+        self.contexts.extend(context);
     }
 
     /// Every run, and how many rows it has.
@@ -56,12 +59,13 @@ impl Piece {
         self.runs.shrink_to_fit();
         self.rows.shrink_to_fit();
         self.times.shrink_to_fit();
+        self.contexts.shrink_to_fit();
         self
     }
 
     /// Bytes on disk, and about as many in memory.
     pub fn size(&self) -> usize {
-        self.runs.len() * RUN + self.rows.len() * ROW + self.times.len() * TIME
+        self.runs.len() * RUN + self.rows.len() * ROW + self.times.len() * TIME + self.contexts.len() * CONTEXT
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
@@ -72,12 +76,14 @@ impl Piece {
         for row in &self.rows {
             out.extend((u64::from(row.doc) | u64::from(row.shown) << 32).to_le_bytes());
         }
+        self.contexts.iter().for_each(|context| out.extend(context.to_le_bytes()));
         self.times.iter().for_each(|time| out.extend(time.to_le_bytes()));
     }
 
-    fn decode(bytes: &[u8], runs: usize, rows: usize) -> Self {
+    fn decode(bytes: &[u8], runs: usize, rows: usize, contexts: usize) -> Self {
         let (run_bytes, bytes) = bytes.split_at(runs * RUN);
-        let (row_bytes, time_bytes) = bytes.split_at(rows * ROW);
+        let (row_bytes, bytes) = bytes.split_at(rows * ROW);
+        let (context_bytes, time_bytes) = bytes.split_at(contexts * CONTEXT);
         let word =
             |bytes: &[u8], at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
         let long = |bytes: &[u8]| u64::from(word(bytes, 0)) | u64::from(word(bytes, 4)) << 32;
@@ -85,6 +91,7 @@ impl Piece {
         Piece {
             runs: run_bytes.chunks_exact(RUN).map(run).collect(),
             rows: row_bytes.chunks_exact(ROW).map(|b| Row { doc: word(b, 0), shown: word(b, 4) }).collect(),
+            contexts: context_bytes.chunks_exact(CONTEXT).map(|b| word(b, 0)).collect(),
             times: time_bytes.chunks_exact(TIME).map(|b| long(b) as i64).collect(),
         }
     }
@@ -93,12 +100,13 @@ impl Piece {
 const RUN: usize = 20;
 const ROW: usize = 8;
 const TIME: usize = 8;
+const CONTEXT: usize = 4;
 
 /// A piece that was put away.
 #[derive(Debug)]
 pub(super) enum Stored {
     Held(Piece),
-    Spooled { start: u64, size: usize, runs: usize, rows: usize },
+    Spooled { start: u64, size: usize, runs: usize, rows: usize, contexts: usize },
 }
 
 impl Stored {
@@ -114,7 +122,8 @@ impl Stored {
         let place = |piece: &Piece| {
             let size = piece.size();
             start += size as u64;
-            Stored::Spooled { start: start - size as u64, size, runs: piece.runs.len(), rows: piece.rows.len() }
+            let (runs, rows, contexts) = (piece.runs.len(), piece.rows.len(), piece.contexts.len());
+            Stored::Spooled { start: start - size as u64, size, runs, rows, contexts }
         };
         Ok(pieces.iter().map(place).collect())
     }
@@ -134,10 +143,10 @@ impl Stored {
                 store.free(piece.size());
                 Ok(piece)
             }
-            Stored::Spooled { start, size, runs, rows } => {
+            Stored::Spooled { start, size, runs, rows, contexts } => {
                 let mut bytes = vec![0; size];
                 store.read(start, &mut bytes)?;
-                Ok(Piece::decode(&bytes, runs, rows))
+                Ok(Piece::decode(&bytes, runs, rows, contexts))
             }
         }
     }
@@ -148,14 +157,21 @@ pub(super) fn scatter(rows: &Rows) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = (0..PARTITIONS).map(|_| Piece::default()).collect();
     let users = &rows.users.codes;
     let queries = &rows.queries.codes;
+    let contexts = &rows.contexts.codes;
     let mut start = 0;
     while start < rows.len() {
         let (session, query, user) = (rows.sessions[start], queries[start], users[start]);
-        let same = |&i: &usize| rows.sessions[i] == session && queries[i] == query && users[i] == user;
+        let context = contexts.get(start).copied();
+        let same = |&i: &usize| {
+            rows.sessions[i] == session
+                && queries[i] == query
+                && users[i] == user
+                && contexts.get(i).copied() == context
+        };
         let end = start + 1 + (start + 1..rows.len()).take_while(same).count();
         let row = |i| Row { doc: rows.docs.codes[i], shown: rows.positions[i] << 1 | u32::from(rows.clicks[i]) };
         let time = rows.times.get(start..end).and_then(|times| times.iter().min()).copied();
-        pieces[partition(query)].push(Run { session, query, user, end: 0 }, (start..end).map(row), time);
+        pieces[partition(query)].push(Run { session, query, user, end: 0 }, (start..end).map(row), time, context);
         start = end;
     }
     pieces
@@ -208,7 +224,7 @@ fn split_piece(piece: &Piece, parts: usize, by: ScatterBy) -> Vec<Piece> {
     for (number, run) in piece.runs.iter().enumerate() {
         let part = by.hash(run) as usize % parts;
         let rows = piece.rows[start..run.end as usize].iter().copied();
-        split[part].push(*run, rows, piece.times.get(number).copied());
+        split[part].push(*run, rows, piece.times.get(number).copied(), piece.contexts.get(number).copied());
         start = run.end as usize;
     }
     split
@@ -227,7 +243,7 @@ mod tests {
         for page in 0..pages {
             let run = Run { session: page << 40 | 7, query: page as u32 % 3, user: u32::MAX - page as u32, end: 0 };
             let rows = (0..page as u32 % 4 + 1).map(|i| Row { doc: OTHER | i, shown: 2 * i + 3 });
-            piece.push(run, rows, Some(-(page as i64)));
+            piece.push(run, rows, Some(-(page as i64)), Some(page as u32 % 2));
         }
         piece
     }
@@ -252,6 +268,7 @@ mod tests {
         sessions.sort_unstable();
         assert_eq!(sessions, piece(100).runs.iter().map(|run| run.session).collect::<Vec<_>>());
         assert!(parts.iter().all(|part| !part.runs.is_empty() && part.times.len() == part.runs.len()));
+        assert!(parts.iter().all(|part| part.contexts.len() == part.runs.len()));
         for part in split_piece(&piece(100), 5, ScatterBy::Query) {
             let whole = |query| part.runs.iter().filter(|run| run.query == query).count();
             assert!((0..3).all(|query| [0, 33, 34].contains(&whole(query))));

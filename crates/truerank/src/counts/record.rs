@@ -129,7 +129,9 @@ fn put_transitions(out: &mut Vec<u8>, rows: &[Transition], all: &Transitions) {
     let of_list = || rows.chunk_by(|a, b| a.list == b.list);
     put(out, of_list().count() as u64);
     for rows in of_list() {
-        let shown = all.of(&all.lists[rows[0].list as usize]);
+        let list = &all.lists[rows[0].list as usize];
+        let shown = all.of(list);
+        put(out, u64::from(list.context));
         put(out, shown.len() as u64);
         for listed in shown {
             put(out, u64::from(listed.position));
@@ -233,11 +235,12 @@ fn take_transitions(bytes: &mut &[u8], query: u32, transitions: &mut Transitions
     let mut shown = Vec::new();
     for _ in 0..take(bytes)? {
         shown.clear();
+        let context = take(bytes)? as u32;
         for _ in 0..take(bytes)? {
             shown.push(Listed { position: take(bytes)? as u32, doc: take(bytes)? as u32 });
         }
-        if !transitions.is_last(query, &shown) {
-            transitions.push_list(query, shown.iter().copied());
+        if !transitions.is_last((query, &shown, context)) {
+            transitions.push_list(query, context, shown.iter().copied());
         }
         let list = transitions.lists.len() as u32 - 1;
         let mut user = 0u32;
@@ -284,7 +287,7 @@ mod tests {
             let list = batch.transitions.lists.len() as u32;
             // A list is not the same as the one before it.
             let number = Listed { position: list, doc };
-            batch.transitions.push_list(query, (0..position % 3).map(|doc| Listed { position, doc }).chain([number]));
+            batch.transitions.push_list(query, user % 3, (0..position % 3).map(|doc| Listed { position, doc }).chain([number]));
             let row = |to| Transition { list, user, from: position, to, sessions: impressions };
             batch.transitions.rows.extend([row(doc), row(END)]);
         }

@@ -1,5 +1,7 @@
 //! Parts of counts: the queries somebody chooses, or a share of them by the text of their ids.
 
+use std::borrow::Cow;
+
 use rand::RngExt;
 
 use super::model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
@@ -44,14 +46,19 @@ impl Counts {
         let of_pages = |pages: Pages, (cells, sessions), transitions| {
             let (queries, docs, users) = (self.queries.clone(), self.docs.clone(), self.users.clone());
             let all = vec![true; queries.len()];
-            let (pages, origin) = (Some(pages), self.origin.clone());
-            Counts { queries, docs, users, cells, sessions, patterns: None, transitions, pages, origin }
+            let (pages, origin, contexts) = (Some(pages), self.origin.clone(), Ids::default());
+            Counts { queries, docs, users, contexts, cells, sessions, patterns: None, transitions, pages, origin }
                 .select_queries(&all)
         };
         let (cells, sessions) = held_out.counted();
         let rest = (less_cells(&self.cells, &cells), less_sessions(&self.sessions, &sessions));
         let transitions = self.transitions.as_ref().map(|_| Transitions::of_pages(&held_out));
-        let other = self.transitions.as_ref().zip(transitions.as_ref()).map(|(all, some)| {
+        // Whole pages do not know what they were shown in.
+        let all = self.transitions.as_ref().map(|all| match self.contexts.is_empty() {
+            true => Cow::Borrowed(all),
+            false => Cow::Owned(all.without_contexts()),
+        });
+        let other = all.as_ref().zip(transitions.as_ref()).map(|(all, some)| {
             let finding = "the result pages of these counts are not among their click transitions; count the log again";
             all.less(some).ok_or_else(|| Error::parameter(finding))
         });
@@ -67,6 +74,8 @@ impl Counts {
         let queries = left(&self.queries, sessions.iter().map(|count| count.query));
         let docs = left(&self.docs, cells.iter().map(|cell| cell.doc));
         let users = left(&self.users, sessions.iter().map(|count| count.user));
+        let of_lists = self.transitions.iter().flat_map(|all| &all.lists).filter(|list| keep[list.query as usize]);
+        let contexts = left(&self.contexts, of_lists.filter(|_| !self.contexts.is_empty()).map(|list| list.context));
         let cell = |cell: Cell| Cell {
             query: queries.number(cell.query),
             doc: docs.number(cell.doc),
@@ -82,11 +91,12 @@ impl Counts {
             cells: cells.into_iter().map(cell).collect(),
             sessions: sessions.into_iter().map(session).collect(),
             patterns: self.patterns.as_ref().map(|patterns| patterns.select(keep, &queries, &docs, &users)),
-            transitions: self.transitions.as_ref().map(|all| all.select(keep, &queries, &docs, &users)),
+            transitions: self.transitions.as_ref().map(|all| all.select(keep, &queries, &docs, &users, &contexts)),
             pages: self.pages.as_ref().map(|pages| pages.select(keep, &queries, &docs, &users)),
             queries: queries.ids,
             docs: docs.ids,
             users: users.ids,
+            contexts: contexts.ids,
             origin: self.origin.clone(),
         }
     }

@@ -138,6 +138,9 @@ impl LogSource {
     /// Counts the impressions, in one pass on all threads. All counts are held in memory whatever the options say of it;
     /// [`LogSource::count_into`] holds neither the log nor its counts.
     pub fn count(&self, what: &CountOptions, progress: &dyn Progress) -> Result<(Arc<Counts>, LogSummary)> {
+        if self.is_counted() {
+            what.check_no_context("counts were read already")?;
+        }
         let (counts, summary) = match self {
             LogSource::Rows(parts, options) => count_rows(parts, options, what, progress)?,
             LogSource::Ubi(queries, events, options) => count_ubi(queries, events, options, what, progress)?,
@@ -225,6 +228,7 @@ fn count_ubi(
     what: &CountOptions,
     progress: &dyn Progress,
 ) -> Result<(Counts, LogSummary)> {
+    what.check_no_context("dumps of OpenSearch have columns of their own")?;
     progress.begin("joining queries and events", 1);
     let (log, joined) = read_ubi(queries, events, options)?;
     let (mut counts, summary) = count_log(&log, what)?;

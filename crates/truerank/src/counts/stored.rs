@@ -139,7 +139,8 @@ impl StoredCounts {
         counts.check(&tables)?;
         meta.check(folder, &counts.totals, of_patterns)?;
         counts.check_transitions(&tables)?;
-        (counts.totals.lists, counts.totals.transitions) = (meta.lists, meta.transitions);
+        let totals = &mut counts.totals;
+        (totals.lists, totals.transitions, totals.contexts) = (meta.lists, meta.transitions, meta.contexts);
         Ok(counts)
     }
 
@@ -198,6 +199,10 @@ impl CountsView for StoredCounts {
 
     fn users(&self) -> &Ids {
         &self.ids.users
+    }
+
+    fn contexts(&self) -> &Ids {
+        &self.ids.contexts
     }
 
     fn totals(&self) -> Totals {
@@ -332,12 +337,12 @@ impl BlockWriter {
     ) -> Result<(Vec<RowPlace>, Vec<RowPlace>)> {
         let last = meta.max_position;
         let mut lists = Cutter::new(&self.spool, &self.last_queries);
-        read_lists(&tables.lists, last, ids, |query, number, shown| lists.list(query, number, shown))?;
+        read_lists(&tables.lists, last, ids, |list, shown| lists.list(list, shown))?;
         let mut rows = Cutter::new(&self.spool, &self.last_queries);
         read_transitions(&tables.transitions, last, ids, |row| rows.transition(row))?;
         let (lists, rows) = (lists.finish(self.blocks.len())?, rows.finish(self.blocks.len())?);
         let count = |places: &[RowPlace]| places.last().map_or(0, |place| place.rows.end as u64);
-        meta.check_transitions(tables, count(&lists), count(&rows))?;
+        meta.check_transitions(tables, count(&lists), count(&rows), ids)?;
         Ok((lists, rows))
     }
 

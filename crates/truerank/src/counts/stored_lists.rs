@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::list_tables::{NumberedRow, RawTransitions};
+use super::list_tables::{NumberedList, NumberedRow, RawTransitions};
 use super::transitions::{Listed, Transition};
 use crate::Result;
 use crate::files::Spool;
@@ -32,9 +32,10 @@ impl<'a> Cutter<'a> {
         Cutter { spool, ends, places: Vec::new(), bytes: Vec::new(), rows: 0..0, last: None }
     }
 
-    pub fn list(&mut self, query: u32, number: u32, shown: &[Listed]) -> Result<()> {
+    pub fn list(&mut self, list: &NumberedList, shown: &[Listed]) -> Result<()> {
+        let &NumberedList { query, number, context, .. } = list;
         let out = self.row_of(query)?;
-        [query, number, shown.len() as u32].iter().for_each(|&number| put(out, u64::from(number)));
+        [query, number, context, shown.len() as u32].iter().for_each(|&number| put(out, u64::from(number)));
         for listed in shown {
             put(out, u64::from(listed.position));
             put(out, u64::from(listed.doc));
@@ -84,12 +85,12 @@ pub(super) fn decode(lists: &[u8], list_count: usize, rows: &[u8], row_count: us
     let (mut lists, mut rows) = (lists, rows);
     let mut shown = Vec::new();
     for _ in 0..list_count {
-        let (query, number) = (take_u32(&mut lists)?, take_u32(&mut lists)?);
+        let (query, number, context) = (take_u32(&mut lists)?, take_u32(&mut lists)?, take_u32(&mut lists)?);
         shown.clear();
         for _ in 0..take_u32(&mut lists)? {
             shown.push(Listed { position: take_u32(&mut lists)?, doc: take_u32(&mut lists)? });
         }
-        raw.push_list(query, number, &shown);
+        raw.push_list(query, number, context, &shown);
     }
     for _ in 0..row_count {
         let query = take_u32(&mut rows)?;

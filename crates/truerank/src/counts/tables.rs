@@ -45,6 +45,7 @@ pub(super) struct NewIds {
     pub queries: Interner,
     pub docs: Interner,
     pub users: Interner,
+    pub contexts: Interner,
 }
 
 /// Ids in their natural order.
@@ -53,6 +54,8 @@ pub(super) struct NumberedIds {
     pub queries: Ids,
     pub docs: Ids,
     pub users: Ids,
+    /// Empty where contexts were not counted.
+    pub contexts: Ids,
 }
 
 /// The new number of each id, by its old one.
@@ -60,6 +63,7 @@ pub(super) struct Renumber {
     pub queries: Vec<u32>,
     pub docs: Vec<u32>,
     pub users: Vec<u32>,
+    pub contexts: Vec<u32>,
 }
 
 impl NewIds {
@@ -68,7 +72,9 @@ impl NewIds {
         let (queries, query) = self.queries.into_sorted();
         let (docs, doc) = self.docs.into_sorted();
         let (users, user) = self.users.into_sorted();
-        (NumberedIds { queries, docs, users }, Renumber { queries: query, docs: doc, users: user })
+        let (contexts, context) = self.contexts.into_sorted();
+        let numbers = Renumber { queries: query, docs: doc, users: user, contexts: context };
+        (NumberedIds { queries, docs, users, contexts }, numbers)
     }
 }
 
@@ -101,13 +107,22 @@ impl Renumber {
     }
 
     pub fn renumber_transitions(&self, transitions: &mut Transitions) {
-        transitions.lists.iter_mut().for_each(|list| list.query = self.queries[list.query as usize]);
+        for list in &mut transitions.lists {
+            (list.query, list.context) = (self.queries[list.query as usize], self.context(list.context));
+        }
         transitions.shown.iter_mut().for_each(|listed| listed.doc = self.docs[listed.doc as usize]);
         transitions.rows.iter_mut().for_each(|row| row.user = self.users[row.user as usize]);
     }
 
+    /// The new number of a context; 0 where there are none.
+    fn context(&self, old: u32) -> u32 {
+        self.contexts.get(old as usize).copied().unwrap_or(0)
+    }
+
     pub fn renumber_raw(&self, raw: &mut RawTransitions) {
-        raw.lists.iter_mut().for_each(|list| list.query = self.queries[list.query as usize]);
+        for list in &mut raw.lists {
+            (list.query, list.context) = (self.queries[list.query as usize], self.context(list.context));
+        }
         raw.shown.iter_mut().for_each(|listed| listed.doc = self.docs[listed.doc as usize]);
         for NumberedRow { query, row } in &mut raw.rows {
             *query = self.queries[*query as usize];

@@ -21,7 +21,7 @@ pub const END: u32 = u32::MAX;
 /// The click transitions of a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transitions {
-    /// The lists that were shown, sorted by query, then by positions and documents; each once.
+    /// The lists that were shown, sorted by query, then by positions and documents, then by context; each once.
     pub lists: Vec<ShownList>,
     /// What the lists showed, one list after another, each sorted by position.
     pub shown: Vec<Listed>,
@@ -34,6 +34,8 @@ pub struct Transitions {
 pub struct ShownList {
     /// Number of the query.
     pub query: u32,
+    /// Number of the context it was shown in, such as the device; 0 where contexts were not counted.
+    pub context: u32,
     /// Its documents: this range of [`Transitions::shown`].
     pub shown: Range<usize>,
 }
@@ -92,7 +94,7 @@ impl Transitions {
         let rows = self.rows.partition_point(|row| (row.list as usize) < start)
             ..self.rows.partition_point(|row| (row.list as usize) < end);
         let mut part = Transitions::default();
-        self.lists[start..end].iter().for_each(|list| part.push_list(list.query, self.of(list).iter().copied()));
+        self.lists[start..end].iter().for_each(|list| part.push_as(list, self.of(list).iter().copied()));
         part.rows.extend(self.rows[rows].iter().map(|row| Transition { list: row.list - start as u32, ..*row }));
         part
     }
@@ -101,7 +103,7 @@ impl Transitions {
     pub(crate) fn of_pages(pages: &Pages) -> Transitions {
         let (mut all, mut lists) = (Transitions::default(), ListCounter::default());
         for of_query in pages.by_query() {
-            of_query.iter().for_each(|page| lists.add(page.user, pages.of(page)));
+            of_query.iter().for_each(|page| lists.add(page.user, 0, pages.of(page)));
             lists.finish(of_query[0].query, &mut all);
         }
         all
@@ -118,25 +120,37 @@ impl Transitions {
             let shown = self.of(list).iter().filter(|shown| shown.position <= last);
             shown.clone().next()?;
             let number = cut.lists.len() as u32;
-            cut.push_list(list.query, shown.copied());
+            cut.push_as(list, shown.copied());
             let to = |to: u32| if to > last { END } else { to };
             let row = |row: &Transition| Transition { list: number, to: to(row.to), ..*row };
             cut.rows.extend(rows.iter().filter(|row| row.from <= last).map(row));
         }
         // Lists that differed only below are the same now.
+        Some(cut.merged())
+    }
+
+    /// The same, whatever the context.
+    pub(crate) fn without_contexts(&self) -> Transitions {
+        let mut all = self.clone();
+        all.lists.iter_mut().for_each(|list| list.context = 0);
+        all.merged()
+    }
+
+    /// Lists that are the same as one.
+    fn merged(&self) -> Transitions {
         let mut merged = Transitions::default();
-        for lists in cut.lists.chunk_by(|a, b| a.query == b.query) {
+        for lists in self.lists.chunk_by(|a, b| a.query == b.query) {
             let query = lists[0].query;
-            merged.add_parts(query, std::iter::once(&cut.of_queries(query, query)));
+            merged.add_parts(query, std::iter::once(&self.of_queries(query, query)));
         }
-        Some(merged)
+        merged
     }
 
     /// These without some, or nothing if those are not among them. Lists of which nothing is left are gone.
     pub(crate) fn less(&self, some: &Transitions) -> Option<Transitions> {
         let (mut left, mut taken) = (Transitions::default(), some.by_list().peekable());
         for (list, rows) in self.by_list() {
-            let same = taken.next_if(|(other, _)| (other.query, some.of(other)) == (list.query, self.of(list)));
+            let same = taken.next_if(|(other, _)| some.key_of(other) == self.key_of(list));
             let mut same = same.map_or(&[][..], |(_, rows)| rows).iter().peekable();
             let number = left.lists.len() as u32;
             let before = left.rows.len();
@@ -147,7 +161,7 @@ impl Transitions {
                 (sessions > 0).then_some(Transition { list: number, sessions, ..*row })
             }));
             if left.rows.len() > before {
-                left.push_list(list.query, self.of(list).iter().copied());
+                left.push_as(list, self.of(list).iter().copied());
             }
         }
         let sum = |all: &Transitions| all.rows.iter().map(|row| row.sessions).sum::<u64>();
@@ -161,12 +175,13 @@ impl Transitions {
         queries: &Renumbering,
         docs: &Renumbering,
         users: &Renumbering,
+        contexts: &Renumbering,
     ) -> Transitions {
         let mut selected = Transitions::default();
         for (list, rows) in self.by_list().filter(|(list, _)| keep[list.query as usize]) {
             let number = selected.lists.len() as u32;
             let shown = self.of(list).iter().map(|shown| Listed { doc: docs.number(shown.doc), ..*shown });
-            selected.push_list(queries.number(list.query), shown);
+            selected.push_list(queries.number(list.query), contexts.context(list.context), shown);
             let row = |row: &Transition| Transition { list: number, user: users.number(row.user), ..*row };
             selected.rows.extend(rows.iter().map(row));
         }
@@ -174,26 +189,36 @@ impl Transitions {
     }
 
     /// Appends a list.
-    pub(crate) fn push_list(&mut self, query: u32, shown: impl IntoIterator<Item = Listed>) {
+    pub(crate) fn push_list(&mut self, query: u32, context: u32, shown: impl IntoIterator<Item = Listed>) {
         let start = self.shown.len();
         self.shown.extend(shown);
-        self.lists.push(ShownList { query, shown: start..self.shown.len() });
+        self.lists.push(ShownList { query, context, shown: start..self.shown.len() });
+    }
+
+    /// Appends a list of the same query and context.
+    pub(crate) fn push_as(&mut self, list: &ShownList, shown: impl IntoIterator<Item = Listed>) {
+        self.push_list(list.query, list.context, shown);
+    }
+
+    /// What tells a list from others.
+    fn key_of(&self, list: &ShownList) -> (u32, &[Listed], u32) {
+        (list.query, self.of(list), list.context)
     }
 
     /// Appends later transitions; their first list may be the last one here, of which there are more.
     pub(crate) fn append(&mut self, later: &Transitions) {
         let Some(first) = later.lists.first() else { return };
-        let goes_on = self.is_last(first.query, later.of(first));
+        let goes_on = self.is_last(later.key_of(first));
         let number = self.lists.len() as u32 - u32::from(goes_on);
         for list in &later.lists[usize::from(goes_on)..] {
-            self.push_list(list.query, later.of(list).iter().copied());
+            self.push_as(list, later.of(list).iter().copied());
         }
         self.rows.extend(later.rows.iter().map(|row| Transition { list: number + row.list, ..*row }));
     }
 
-    /// Whether the last list is this one.
-    pub(super) fn is_last(&self, query: u32, shown: &[Listed]) -> bool {
-        self.lists.last().is_some_and(|last| last.query == query && self.of(last) == shown)
+    /// Whether the last list has this query, these documents and this context.
+    pub(super) fn is_last(&self, key: (u32, &[Listed], u32)) -> bool {
+        self.lists.last().is_some_and(|last| self.key_of(last) == key)
     }
 
     pub(super) fn clear(&mut self) {
@@ -205,14 +230,14 @@ impl Transitions {
     /// Appends the transitions of one query from several parts, those that are alike added up.
     pub(crate) fn add_parts<'a>(&mut self, query: u32, parts: impl Iterator<Item = &'a Transitions> + Clone) {
         let of_part = |(part, content): (usize, &'a Transitions)| {
-            content.lists.iter().enumerate().map(move |(number, list)| (content.of(list), part, number))
+            content.lists.iter().enumerate().map(move |(number, list)| (content.of(list), list.context, part, number))
         };
-        let mut lists: Vec<(&[Listed], usize, usize)> = parts.clone().enumerate().flat_map(of_part).collect();
+        let mut lists: Vec<(&[Listed], u32, usize, usize)> = parts.clone().enumerate().flat_map(of_part).collect();
         lists.sort_unstable();
         let mut new: Vec<Vec<u32>> = parts.clone().map(|part| vec![0; part.lists.len()]).collect();
-        for same in lists.chunk_by(|a, b| a.0 == b.0) {
-            same.iter().for_each(|&(_, part, number)| new[part][number] = self.lists.len() as u32);
-            self.push_list(query, same[0].0.iter().copied());
+        for same in lists.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            same.iter().for_each(|&(.., part, number)| new[part][number] = self.lists.len() as u32);
+            self.push_list(query, same[0].1, same[0].0.iter().copied());
         }
         let start = self.rows.len();
         for (part, new) in parts.zip(&new) {
@@ -248,6 +273,7 @@ pub(super) struct ListCounter {
 
 struct KnownList {
     shown: Range<usize>,
+    context: u32,
     /// Another list with the same hash.
     next: Option<u32>,
 }
@@ -274,35 +300,37 @@ fn transition(step: Step, sessions: u64) -> Transition {
 
 impl ListCounter {
     /// Adds a page, which is sorted by position.
-    pub fn add(&mut self, user: u32, page: &[Shown]) {
-        let list = self.number(page);
+    pub fn add(&mut self, user: u32, context: u32, page: &[Shown]) {
+        let list = self.number(context, page);
         self.steps.extend(Transitions::steps(page).map(|from_to| step(list, user, from_to)));
     }
 
     /// The number of a page's list, by its place among those that came.
-    fn number(&mut self, page: &[Shown]) -> u32 {
+    fn number(&mut self, context: u32, page: &[Shown]) -> u32 {
         let start = self.shown.len();
         self.shown.extend(page.iter().map(|shown| Listed { position: shown.position, doc: shown.doc }));
         let (known, new) = self.shown.split_at(start);
+        let is_new = |list: &KnownList| list.context == context && known[list.shown.clone()] == *new;
         // Most pages show what the one before them did.
-        if self.lists.last().is_some_and(|last| known[last.shown.clone()] == *new) {
+        if self.lists.last().is_some_and(is_new) {
             self.shown.truncate(start);
             return self.lists.len() as u32 - 1;
         }
         let number = self.lists.len() as u32;
-        let same_hash = self.known.insert(hash_of(new), number);
+        let hash = hash_of(context, new);
+        let same_hash = self.known.insert(hash, number);
         let mut other = same_hash;
         while let Some(list) = other {
             let of_list = &self.lists[list as usize];
-            if known[of_list.shown.clone()] == *new {
+            if is_new(of_list) {
                 // The entry leads to it as before.
-                self.known.insert(hash_of(new), same_hash.unwrap_or(list));
+                self.known.insert(hash, same_hash.unwrap_or(list));
                 self.shown.truncate(start);
                 return list;
             }
             other = of_list.next;
         }
-        self.lists.push(KnownList { shown: start..self.shown.len(), next: same_hash });
+        self.lists.push(KnownList { shown: start..self.shown.len(), context, next: same_hash });
         number
     }
 
@@ -310,12 +338,13 @@ impl ListCounter {
     pub fn finish(&mut self, query: u32, sum: &mut Transitions) {
         let mut order: Vec<u32> = (0..self.lists.len() as u32).collect();
         let shown = |list: u32| &self.shown[self.lists[list as usize].shown.clone()];
-        order.sort_unstable_by(|&a, &b| shown(a).cmp(shown(b)));
+        let context = |list: u32| self.lists[list as usize].context;
+        order.sort_unstable_by(|&a, &b| (shown(a), context(a)).cmp(&(shown(b), context(b))));
         let first = sum.lists.len() as u32;
         let mut new = vec![0; order.len()];
         for (&list, number) in order.iter().zip(first..) {
             new[list as usize] = number;
-            sum.push_list(query, shown(list).iter().copied());
+            sum.push_list(query, context(list), shown(list).iter().copied());
         }
         const LIST: u32 = 32 + 2 * POSITION;
         for step in &mut self.steps {
@@ -345,8 +374,8 @@ impl ListCounter {
 }
 
 /// Lists are compared where their hashes are the same, so it need not be strong.
-fn hash_of(list: &[Listed]) -> u64 {
-    HASHER.hash_one(list)
+fn hash_of(context: u32, list: &[Listed]) -> u64 {
+    HASHER.hash_one((context, list))
 }
 
 const HASHER: FixedState = FixedState::with_seed(3);

@@ -12,6 +12,7 @@ pub(super) struct UsedIds {
     users: Bits,
     queries: Bits,
     docs: Bits,
+    contexts: Bits,
 }
 
 impl UsedIds {
@@ -20,6 +21,7 @@ impl UsedIds {
             users: Bits::new(names.users.len()),
             queries: Bits::new(names.queries.len()),
             docs: Bits::new(names.docs.len()),
+            contexts: Bits::new(names.contexts.len().max(1)),
         }
     }
 
@@ -29,6 +31,7 @@ impl UsedIds {
             self.users.set(count.user);
             self.queries.set(count.query);
         }
+        counts.transitions.lists.iter().for_each(|list| self.contexts.set(list.context));
     }
 
     /// The names that occur, and their numbers.
@@ -36,8 +39,10 @@ impl UsedIds {
         let users = Renumbering::of(&names.users, |user| self.users.get(user));
         let queries = Renumbering::of(&names.queries, |query| self.queries.get(query));
         let docs = Renumbering::of(&names.docs, |doc| self.docs.get(doc));
-        let numbers = Renumber { queries: queries.new, docs: docs.new, users: users.new };
-        (NumberedIds { queries: queries.ids, docs: docs.ids, users: users.ids }, numbers)
+        let contexts = Renumbering::of(&names.contexts, |context| self.contexts.get(context));
+        let numbers =
+            Renumber { queries: queries.new, docs: docs.new, users: users.new, contexts: contexts.new };
+        (NumberedIds { queries: queries.ids, docs: docs.ids, users: users.ids, contexts: contexts.ids }, numbers)
     }
 }
 
@@ -77,5 +82,10 @@ impl Renumbering {
 
     pub fn number(&self, old: u32) -> u32 {
         self.new[old as usize]
+    }
+
+    /// The new number of a context; 0 where there are none.
+    pub fn context(&self, old: u32) -> u32 {
+        self.new.get(old as usize).copied().unwrap_or(0)
     }
 }

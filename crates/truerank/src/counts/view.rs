@@ -26,6 +26,9 @@ pub trait CountsView: Sync {
     /// Users, sorted.
     fn users(&self) -> &Ids;
 
+    /// What lists were shown in, sorted; empty where contexts were not counted.
+    fn contexts(&self) -> &Ids;
+
     /// How much there is of everything.
     fn totals(&self) -> Totals;
 
@@ -79,6 +82,8 @@ pub struct Totals {
     pub lists: Option<u64>,
     /// Distinct (query, list, user, click, next click), where they were counted.
     pub transitions: Option<u64>,
+    /// Contexts that lists were shown in, where they were counted.
+    pub contexts: Option<u64>,
     /// Whole pages, where they were kept.
     pub pages: Option<u64>,
     /// The largest position at which anything was shown.
@@ -100,6 +105,7 @@ impl Totals {
         named.extend(self.patterns.map(|count| ("patterns", count)));
         named.extend(self.lists.map(|count| ("lists", count)));
         named.extend(self.transitions.map(|count| ("transitions", count)));
+        named.extend(self.contexts.map(|count| ("contexts", count)));
         named
     }
 
@@ -199,6 +205,10 @@ impl CountsView for Counts {
         &self.users
     }
 
+    fn contexts(&self) -> &Ids {
+        &self.contexts
+    }
+
     fn totals(&self) -> Totals {
         let mut totals = Totals {
             sessions: self.session_count(),
@@ -208,6 +218,7 @@ impl CountsView for Counts {
             patterns: self.patterns.as_ref().map(|patterns| patterns.patterns.len() as u64),
             lists: self.transitions.as_ref().map(|transitions| transitions.lists.len() as u64),
             transitions: self.transitions.as_ref().map(|transitions| transitions.rows.len() as u64),
+            contexts: Some(self.contexts.len() as u64).filter(|&contexts| contexts > 0),
             pages: self.pages.as_ref().map(|pages| pages.pages.len() as u64),
             ..Totals::default()
         };

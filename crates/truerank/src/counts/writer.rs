@@ -29,7 +29,8 @@ impl Counts {
     /// The bytes depend on the counts alone. Says how large they are.
     pub fn write(&self, folder: &Path) -> Result<Totals> {
         write_folder(folder, is_counts_file, |folder| {
-            let names = Names { queries: &self.queries, docs: &self.docs, users: &self.users };
+            let names =
+                Names { queries: &self.queries, docs: &self.docs, users: &self.users, contexts: &self.contexts };
             let beside = Beside {
                 patterns: self.patterns.is_some(),
                 transitions: self.transitions.is_some(),
@@ -52,6 +53,8 @@ pub(super) struct Names<'a> {
     pub queries: &'a Ids,
     pub docs: &'a Ids,
     pub users: &'a Ids,
+    /// Empty where contexts were not counted.
+    pub contexts: &'a Ids,
 }
 
 /// Fills a folder of counts.
@@ -79,6 +82,7 @@ impl<'a> FolderWriter<'a> {
             docs: names.docs.len() as u64,
             users: names.users.len() as u64,
             patterns: patterns.then_some(0),
+            contexts: Some(names.contexts.len() as u64).filter(|&contexts| contexts > 0),
             ..Totals::default()
         };
         Ok(FolderWriter {

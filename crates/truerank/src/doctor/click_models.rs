@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use crate::Result;
-use crate::click_model::{ClickLog, ClickModelKind, ClickModelOptions};
+use crate::click_model::{ClickLog, ClickModelKind, ClickModelOptions, NO_CONTEXTS};
 use crate::counts::{Pages, Shown, Transitions};
 use crate::evaluate::{PairedDifference, Ratio, resampled};
 use crate::ids::Ids;
@@ -218,7 +218,9 @@ impl Sample {
     }
 
     fn log<'s>(&'s self, transitions: &'s Transitions) -> ClickLog<'s> {
-        ClickLog { transitions, queries: &self.queries, docs: &self.docs, users: &self.users }
+        // Whole pages do not know what they were shown in.
+        let contexts = &NO_CONTEXTS;
+        ClickLog { transitions, queries: &self.queries, docs: &self.docs, users: &self.users, contexts }
     }
 
     /// With or without users apart, whichever is better.

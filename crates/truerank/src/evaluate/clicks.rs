@@ -110,8 +110,8 @@ impl ClickPrediction {
         resampling: &Resampling,
     ) -> Result<Self> {
         let transitions = ClickLog::all_transitions(held_out)?;
-        let (queries, docs, users) = (&held_out.queries, &held_out.docs, &held_out.users);
-        let mut cells = model.on(&ClickLog { transitions: &transitions, queries, docs, users })?.cells();
+        let Counts { queries, docs, users, contexts, .. } = held_out;
+        let mut cells = model.on(&ClickLog { transitions: &transitions, queries, docs, users, contexts })?.cells();
         // Stable: within a document in the order of lists.
         cells.sort_by_key(|cell| (cell.query, cell.doc));
         let (exposed, cells): (Vec<Exposed>, Vec<Cell>) = cells.iter().map(|cell| (cell.exposed, seen(cell))).unzip();
@@ -327,6 +327,7 @@ mod tests {
             queries: Ids::numbered(1),
             docs: Ids::numbered(2),
             users: Ids::numbered(1),
+            contexts: Default::default(),
             cells: vec![cell(0, 4, 3), cell(1, 4, 1)],
             sessions: vec![SessionCount { query: 0, user: 0, sessions: 4 }],
             patterns: None,
@@ -358,6 +359,7 @@ mod tests {
             queries: Ids::numbered(1),
             docs: Ids::numbered(1),
             users: Ids::numbered(1),
+            contexts: Default::default(),
             cells: vec![cell(1, 1), cell(2, 0), cell(3, 0)],
             sessions: vec![SessionCount { query: 0, user: 0, sessions: 6 }],
             patterns: None,
@@ -404,6 +406,7 @@ mod tests {
             queries: Ids::numbered(1),
             docs: Ids::numbered(1),
             users: Ids::numbered(1),
+            contexts: Default::default(),
             cells: vec![cell],
             sessions: vec![SessionCount { query: 0, user: 0, sessions: 3 }],
             patterns: None,

@@ -195,7 +195,9 @@ fn click_model(kind: ClickModelKind, per_user: bool, counts: &Counts, progress: 
     let users = counts.users.len();
     let parameters = users * kind.parameter_count(counts.max_position() as usize);
     let per_user = per_user && users > 1 && (1..=MANY_PARAMETERS).contains(&parameters);
-    ClickModelOptions::new().model(vec![kind]).per_user(per_user).fit_counts(counts, None, progress)
+    // As `doctor` compares them: whole pages do not know their context.
+    let options = ClickModelOptions::new().ignore_context(!counts.contexts.is_empty());
+    options.model(vec![kind]).per_user(per_user).fit_counts(counts, None, progress)
 }
 
 /// Impressions of moved documents with nothing clicked above them: query, document, position, how many, and clicks.

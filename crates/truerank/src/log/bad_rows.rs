@@ -41,6 +41,8 @@ pub enum BadKind {
     RepeatedDoc,
     /// The page belongs to two users.
     TwoUsers,
+    /// The page was shown in two contexts.
+    TwoContexts,
 }
 
 impl fmt::Display for BadKind {
@@ -60,6 +62,7 @@ impl fmt::Display for BadKind {
             BadKind::List => "lists that do not fit",
             BadKind::RepeatedDoc => "document repeated on a page",
             BadKind::TwoUsers => "page of two users",
+            BadKind::TwoContexts => "page in two contexts",
         })
     }
 }

@@ -19,7 +19,7 @@ pub(crate) const ALL_PAGES: &str = "all";
 /// Between the parts of a session that is made of several columns.
 const JOINT: &str = "\u{1f}";
 
-/// Between the parts of a query that is made of several columns: these ids are seen by people.
+/// Between the parts of a query or a context that is made of several columns: these ids are seen by people.
 pub(crate) const QUERY_JOINT: &str = "+";
 
 /// Collects the rows of records.
@@ -34,12 +34,13 @@ pub(crate) struct RowBuilder<'a> {
     session: Last<u64>,
     user: Last<u32>,
     query: Last<u32>,
+    context: Last<u32>,
 }
 
 impl<'a> RowBuilder<'a> {
     pub fn new(layout: &'a Layout, places: bool) -> Self {
-        let (session, user, query) = Default::default();
-        RowBuilder { layout, places, rows: Rows::default(), records: 0, session, user, query }
+        let (session, user, query, context) = Default::default();
+        RowBuilder { layout, places, rows: Rows::default(), records: 0, session, user, query, context }
     }
 
     pub fn len(&self) -> usize {
@@ -87,6 +88,7 @@ impl<'a> RowBuilder<'a> {
         let session = self.session(record)?;
         let doc = record.value(self.layout.doc);
         check_id(&doc, Field::Doc)?;
+        let context = context_of(self.layout, record)?;
         let before = self.rows.numbers.len();
         let outcome = self.push_numbers(record).and_then(|()| self.user_and_query(record));
         let (user, query) = outcome.inspect_err(|_| self.rows.numbers.truncate(before))?;
@@ -97,6 +99,8 @@ impl<'a> RowBuilder<'a> {
         self.rows.positions.push(position);
         self.rows.clicks.push(click);
         self.rows.times.extend(time);
+        let context = context.map(|context| self.context.code(&mut self.rows.contexts, &context));
+        self.rows.contexts.codes.extend(context);
         if self.places {
             self.push_place(record);
         }
@@ -157,7 +161,9 @@ impl<'a> RowBuilder<'a> {
         let page = Page::read(self.layout, lists, record)?;
         let time = self.time(record)?;
         let session = self.session(record)?;
+        let context = context_of(self.layout, record)?;
         let (user, query) = self.user_and_query(record)?;
+        let context = context.map(|context| self.context.code(&mut self.rows.contexts, &context));
         for (i, doc) in page.docs.iter().enumerate() {
             self.rows.sessions.push(session);
             self.rows.users.codes.push(user);
@@ -166,6 +172,7 @@ impl<'a> RowBuilder<'a> {
             self.rows.positions.push(page.positions[i]);
             self.rows.clicks.push(page.clicks[i]);
             self.rows.times.extend(time);
+            self.rows.contexts.codes.extend(context);
             if self.places {
                 self.push_place(record);
             }
@@ -266,6 +273,19 @@ fn query_of<'r>(layout: &Layout, record: &'r impl Record) -> Result<Value<'r>, F
         }
         [] => Ok(Value::Text(ALL_PAGES.into())),
         _ => joined(&layout.query, Field::Query, QUERY_JOINT, record).map(|text| Value::Text(text.into())),
+    }
+}
+
+/// The context of a record, of one column or of several; none where contexts are not read.
+#[inline]
+fn context_of<'r>(layout: &Layout, record: &'r impl Record) -> Result<Option<Value<'r>>, Fault> {
+    match layout.context[..] {
+        [] => Ok(None),
+        [column] => {
+            let context = record.value(column);
+            check_id(&context, Field::Context).map(|()| Some(context))
+        }
+        _ => joined(&layout.context, Field::Context, QUERY_JOINT, record).map(|text| Some(Value::Text(text.into()))),
     }
 }
 

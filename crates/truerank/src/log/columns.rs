@@ -13,6 +13,8 @@ pub(crate) enum Field {
     Position,
     Click,
     Time,
+    /// What pages were shown in; a column of its own option, and no one of [`Columns`].
+    Context,
 }
 
 impl Field {
@@ -24,7 +26,7 @@ impl Field {
         [Field::Session, Field::User, Field::Query, Field::Doc, Field::Position, Field::Click];
 
     pub fn name(self) -> &'static str {
-        ["session", "user", "query", "doc", "position", "click", "time"][self as usize]
+        ["session", "user", "query", "doc", "position", "click", "time", "context"][self as usize]
     }
 
     /// Whether a log can do without: each record is then a page, all users are one, all pages share a query, times are not
@@ -112,7 +114,7 @@ impl Columns {
 
     /// The name that was said for a field.
     pub(super) fn said(&self, field: Field) -> Option<&str> {
-        self.names[field as usize].as_deref()
+        self.names.get(field as usize)?.as_deref()
     }
 }
 
@@ -146,7 +148,7 @@ impl Columns {
 }
 
 /// The columns that a name joins by `+`; none of an empty one.
-fn parts(name: &str) -> Vec<&str> {
+pub(super) fn parts(name: &str) -> Vec<&str> {
     if name.is_empty() { Vec::new() } else { name.split('+').collect() }
 }
 

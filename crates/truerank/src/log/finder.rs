@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::columns::Field;
+use super::columns::{Field, parts};
 use super::events::EventLayout;
 use super::guess::{is_plural, is_usual_name};
 use super::layout::{Layout, ReadColumn};
@@ -37,6 +37,7 @@ impl<'a> Finder<'a> {
             self.miss(Field::Position);
         }
         let time = self.time()?;
+        let context = self.context()?;
         let numbers = self.options.more.numbers.iter().map(|name| self.named(name)).collect::<Result<_>>()?;
         let missing = self.check_missing(doc)?;
         Ok(Layout {
@@ -49,6 +50,7 @@ impl<'a> Finder<'a> {
             click_when: self.options.click_when.clone(),
             events,
             time,
+            context,
             numbers,
             number_names: self.options.more.numbers.clone(),
             lists: None,
@@ -123,6 +125,15 @@ impl<'a> Finder<'a> {
             false if self.options.event_log().is_some() => self.field(Field::Time),
             false => Ok(None),
         }
+    }
+
+    /// The columns of contexts, where they are asked for.
+    fn context(&mut self) -> Result<Vec<usize>> {
+        let Some(name) = self.options.context() else { return Ok(Vec::new()) };
+        let names = if self.has(name) { vec![name] } else { parts(name) };
+        let columns = names.into_iter().map(|name| self.named(name)).collect();
+        self.note(Field::Context, name, false);
+        columns
     }
 
     fn events(&mut self) -> Result<Option<EventLayout>> {

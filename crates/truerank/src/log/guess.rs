@@ -150,6 +150,7 @@ pub(super) fn usual_names(field: Field) -> &'static [&'static str] {
             "clickedurls",
             "clickflags",
         ],
+        Field::Context => &[],
         Field::Time => {
             &["time", "timestamp", "ts", "datetime", "date", "eventtime", "createdat", "eventtimestamp", "querytime"]
         }

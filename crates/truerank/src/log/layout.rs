@@ -13,7 +13,7 @@ use crate::Result;
 /// Where a field of a log was read from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReadColumn {
-    /// The field: `session`, `user`, `query`, `doc`, `position`, `click` or `time`.
+    /// The field: `session`, `user`, `query`, `doc`, `position`, `click`, `time` or `context`.
     pub field: &'static str,
     /// The column, several joined by `+`, or the condition that makes a click.
     pub column: String,
@@ -41,6 +41,8 @@ pub(crate) struct Layout {
     pub events: Option<EventLayout>,
     /// None: times are not read.
     pub time: Option<usize>,
+    /// Several together are one context. None: contexts are not read.
+    pub context: Vec<usize>,
     /// Further columns of numbers.
     pub numbers: Vec<usize>,
     pub number_names: Vec<String>,
@@ -69,7 +71,7 @@ impl Layout {
     /// Whether a row is an impression and nothing more.
     pub fn is_plain(&self) -> bool {
         let is_simple = self.lists.is_none() && self.click_when.is_none() && self.events.is_none();
-        is_simple && self.session.len() == 1 && self.query.len() == 1 && self.time.is_none() && self.numbers.is_empty()
+        is_simple && self.context.is_empty() && self.session.len() == 1 && self.query.len() == 1 && self.time.is_none() && self.numbers.is_empty()
     }
 
     /// Gives every column another number.
@@ -77,7 +79,7 @@ impl Layout {
         let event = self.events.as_mut().map(|events| &mut events.column);
         let single = [Some(&mut self.doc), Some(&mut self.click), event].into_iter();
         let optional = [self.user.as_mut(), self.position.as_mut(), self.time.as_mut()].into_iter();
-        let several = self.session.iter_mut().chain(&mut self.query).chain(&mut self.numbers);
+        let several = self.session.iter_mut().chain(&mut self.query).chain(&mut self.context).chain(&mut self.numbers);
         single.chain(optional).flatten().chain(several).for_each(|column| *column = number(*column));
     }
 
@@ -85,7 +87,8 @@ impl Layout {
     pub fn columns(&self) -> Vec<usize> {
         let event = self.events.as_ref().map(|events| events.column);
         let single = [Some(self.doc), Some(self.click), event, self.user, self.position, self.time];
-        let mut columns: Vec<usize> = self.session.iter().chain(&self.query).chain(&self.numbers).copied().collect();
+        let several = self.session.iter().chain(&self.query).chain(&self.context).chain(&self.numbers);
+        let mut columns: Vec<usize> = several.copied().collect();
         columns.extend(single.into_iter().flatten());
         columns.sort_unstable();
         columns.dedup();

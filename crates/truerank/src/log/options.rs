@@ -110,6 +110,8 @@ pub struct More {
     pub(super) places: bool,
     /// Further columns of numbers.
     pub(super) numbers: Vec<String>,
+    /// The column of what pages were shown in, or several joined by `+`.
+    pub(super) context: Option<String>,
 }
 
 /// The file of bad rows, where none is named.
@@ -161,6 +163,11 @@ impl ReadOptions {
             _ if self.is_event_log() && !self.more.numbers.is_empty() => {
                 return Err(Error::parameter("columns of numbers are read from shown documents, but this is a log of events"));
             }
+            _ if self.is_event_log() && self.more.context.is_some() => (
+                "context",
+                "is read from rows of shown documents, but this is a log of events; join them into pages first, or leave it out"
+                    .to_string(),
+            ),
             _ if self.format == Some(LogFormat::Yandex) && self.needs_times() => (
                 "format",
                 "is yandex, whose times count from the start of each session, so nothing can be chosen by time".to_string(),
@@ -241,6 +248,16 @@ impl ReadOptions {
     /// The same, and further columns of numbers.
     pub(super) fn with_numbers(&self, numbers: Vec<String>) -> Self {
         ReadOptions { more: More { numbers, ..self.more.clone() }, ..self.clone() }
+    }
+
+    /// The same, and a column of what pages were shown in, or several joined by `+`.
+    pub(crate) fn with_context(&self, context: String) -> Self {
+        ReadOptions { more: More { context: Some(context), ..self.more.clone() }, ..self.clone() }
+    }
+
+    /// The column of what pages were shown in, where it is read.
+    pub(crate) fn context(&self) -> Option<&str> {
+        self.more.context.as_deref()
     }
 
     /// The same for another look at the files: rows remember where they stand, and bad ones are not kept again.

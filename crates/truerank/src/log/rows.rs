@@ -22,6 +22,8 @@ pub(crate) struct Rows {
     pub clicks: Vec<bool>,
     /// Milliseconds since 1970 began; empty where times are not read.
     pub times: Vec<i64>,
+    /// What pages were shown in; without codes where that is not read.
+    pub contexts: IdColumn,
     /// Further numbers, row after row; empty where none are read.
     pub numbers: Vec<f64>,
     /// Where the rows stand; empty where that is not asked for.
@@ -64,7 +66,7 @@ impl Rows {
 
     /// Memory of ids that are no small integers.
     pub fn id_bytes(&self) -> usize {
-        [&self.users, &self.queries, &self.docs].map(|column| column.others.bytes()).into_iter().sum()
+        [&self.users, &self.queries, &self.docs, &self.contexts].map(|column| column.others.bytes()).into_iter().sum()
     }
 
     /// Counts an event of another kind.

@@ -23,6 +23,8 @@ impl PredictedRelevance {
             kinds: vec![UserKind { browsing, share: 1.0, users: propensities.users.len() }],
             users: propensities.users.clone(),
             of_users,
+            contexts: Default::default(),
+            of_contexts: Vec::new(),
             queries: self.queries.clone(),
             docs: self.docs.clone(),
             documents: self.values.iter().map(document).collect(),
@@ -57,7 +59,7 @@ mod tests {
         model.check().unwrap();
         let transitions = ClickLog::all_transitions(&later).unwrap();
         let log =
-            ClickLog { transitions: &transitions, queries: &later.queries, docs: &later.docs, users: &later.users };
+            ClickLog { transitions: &transitions, queries: &later.queries, docs: &later.docs, users: &later.users, contexts: &later.contexts };
         let found = model.measure(&log).unwrap();
         let plain = ClickPrediction::of(&later, &theta, &predicted, None, &Resampling::new().resamples(2)).unwrap();
         // Without clicks above that matter, both perplexities are the same, and that of a position is the plain one.

@@ -2,7 +2,7 @@
 //! takes all users for average is not (the method's table of personalized bias, by a t-test over logs).
 
 use super::{Estimation, Estimator, Exposures, Relevance};
-use crate::click_model::testing::{OwnPage, World};
+use crate::click_model::testing::{OwnPage, World, by_context};
 use crate::click_model::{Browsing, ClickModel, ClickModelKind, DocumentParameters, OfUsers, UserKind};
 use crate::counts::{CountOptions, Counts, count_log};
 use crate::ids::Ids;
@@ -52,7 +52,9 @@ fn truth(world: &World) -> ClickModel {
         kinds: world.users.iter().map(|user| UserKind { browsing: user.clone(), share: 0.5, users: 1 }).collect(),
         users: Ids::numbered(2),
         of_users: OfUsers::Shares(vec![1.0, 0.0, 0.0, 1.0]),
-        queries: Ids::numbered(1),
+        contexts: Ids::default(),
+            of_contexts: Vec::new(),
+            queries: Ids::numbered(1),
         docs: Ids::numbered(6),
         documents: (0..6)
             .map(|doc| DocumentParameters {
@@ -160,4 +162,47 @@ fn under_the_position_based_model_both_ways_are_the_same() {
     let without = Counts { transitions: None, ..counts };
     let error = Exposures::modelled(&without, &model).err().unwrap().to_string();
     assert!(error.contains("count the log with `transitions`"), "{error}");
+}
+
+/// Where the first query of all is asked on phones alone, a model that takes all contexts for one thinks its documents less relevant.
+#[test]
+fn weights_by_context_are_unbiased_and_those_without_are_not() {
+    for kind in [ClickModelKind::Ubm, ClickModelKind::Dcm] {
+        let world = world(kind);
+        let known = ClickModel {
+            contexts: Ids::numbered(2),
+            of_contexts: world.users.iter().flat_map(|user| user.values.clone()).collect(),
+            kinds: vec![UserKind { browsing: mean_of(&world.users), share: 1.0, users: 1 }],
+            users: Ids::default(),
+            of_users: OfUsers::Alike,
+            ..truth(&world)
+        };
+        let alike = ClickModel { contexts: Ids::default(), of_contexts: Vec::new(), ..known.clone() };
+        let estimates = |model: &ClickModel| -> Vec<Relevance> {
+            let log = |seed| {
+                let pages = world.pages_by(SESSIONS, seed, draw_user);
+                let in_contexts = by_context(&world, &pages);
+                let same_user: Vec<OwnPage> = pages.into_iter().map(|(query, _, page)| (query, 0, page)).collect();
+                let counts = Counts {
+                    contexts: in_contexts.contexts,
+                    transitions: Some(in_contexts.transitions),
+                    ..counted(&same_user)
+                };
+                let exposures = Exposures::modelled(&counts, model).unwrap();
+                Estimation::new(Estimator::UserAware).weigh(&exposures).unwrap().relevance().unwrap()
+            };
+            (0..LOGS).map(log).collect()
+        };
+        let (by_context, ts, ratio) = errors(&estimates(&known));
+        let (without, without_ts, _) = errors(&estimates(&alike));
+        println!("{kind}: by context {by_context:.3?}, without {without:.3?}, variance {ratio:.2} of what is claimed");
+        assert!(ts.iter().all(|t| t.abs() < 4.4), "{kind}: {by_context:.3?} with t {ts:.1?}");
+        assert!(without_ts.iter().filter(|t| t.abs() > 4.4).count() >= 4, "{kind}: {without:.3?} {without_ts:.1?}");
+        assert!((0.5..1.6).contains(&ratio), "{kind}: {ratio}");
+    }
+}
+
+fn mean_of(users: &[Browsing]) -> Browsing {
+    let mean = |place: usize| users.iter().map(|user| user.values[place]).sum::<f64>() / users.len() as f64;
+    Browsing { values: (0..users[0].values.len()).map(mean).collect(), ..users[0].clone() }
 }

@@ -246,6 +246,7 @@ mod tests {
             queries: Ids::numbered(2),
             docs: Ids::numbered(2),
             users: Ids::numbered(1),
+            contexts: Default::default(),
             cells: vec![cell(0, 0, 4, 3), cell(0, 1, 4, 1), cell(1, 0, 1, 0)],
             sessions: vec![
                 SessionCount { query: 0, user: 0, sessions: 4 },

@@ -170,6 +170,7 @@ mod tests {
             queries: Ids::numbered(2),
             docs: Ids::numbered(1),
             users: Ids::numbered(2),
+            contexts: Default::default(),
             cells: vec![cell(0, 0, 3, 1), cell(0, 1, 1, 1), cell(1, 1, 8, 2)],
             sessions: vec![
                 SessionCount { query: 0, user: 0, sessions: 3 },

@@ -83,7 +83,8 @@ fn of_transitions(
     transitions: &Transitions,
     model: &ClickModel,
 ) -> Result<Vec<(Key, Exposure)>> {
-    let log = ClickLog { transitions, queries: counts.queries(), docs: counts.docs(), users: counts.users() };
+    let (queries, docs, users) = (counts.queries(), counts.docs(), counts.users());
+    let log = ClickLog { transitions, queries, docs, users, contexts: counts.contexts() };
     let key = |cell: &ModelCell| (cell.query, cell.doc, cell.position, cell.user);
     let mut cells = model.on(&log)?.cells();
     // Stable: what is added up stays in the order of lists.

@@ -294,6 +294,7 @@ mod tests {
             queries: Ids::numbered(1),
             docs: Ids::numbered(docs as usize),
             users: Ids::numbered(1),
+            contexts: Default::default(),
             cells: Vec::new(),
             sessions: vec![SessionCount { query: 0, user: 0, sessions: pages.iter().map(|(_, n)| n).sum() }],
             patterns: Some(patterns),

@@ -189,6 +189,7 @@ fn count(sessions: &[Session]) -> Counts {
         queries: Ids::numbered(3),
         docs: Ids::numbered(5),
         users: Ids::numbered(USERS),
+        contexts: Default::default(),
         cells: cells.iter().map(cell).collect(),
         sessions: visits.iter().map(|(&(query, user), &sessions)| SessionCount { query, user, sessions }).collect(),
         patterns: None,

@@ -31,7 +31,8 @@ fn counted(simulator: &Simulator<'_>) -> Counts {
 
 fn cells(model: &ClickModel, counts: &Counts) -> Vec<ModelCell> {
     let transitions = counts.transitions.as_ref().unwrap();
-    let log = ClickLog { transitions, queries: &counts.queries, docs: &counts.docs, users: &counts.users };
+    let Counts { queries, docs, users, contexts, .. } = counts;
+    let log = ClickLog { transitions, queries, docs, users, contexts };
     model.on(&log).unwrap().cells()
 }
 

@@ -91,7 +91,7 @@ impl Seen {
         let mut found = Transitions::default();
         let (query, user) = (numbering.queries.1[self.query as usize], numbering.users.1[self.user as usize]);
         let doc = |doc: u32| numbering.docs.1[doc as usize];
-        found.push_list(query, self.shown.into_iter().map(|shown| Listed { doc: doc(shown.doc), ..shown }));
+        found.push_list(query, 0, self.shown.into_iter().map(|shown| Listed { doc: doc(shown.doc), ..shown }));
         let row = |Step { from, to, sessions }| Transition { list: 0, user, from, to, sessions };
         found.rows.extend(self.steps.into_iter().map(row));
         (query, found)

@@ -85,6 +85,8 @@ impl Simulator<'_> {
             kinds: self.kinds(),
             users: self.user_ids(),
             of_users: OfUsers::Known((0..self.users.len()).map(|user| self.known_user(user)).collect()),
+            contexts: Ids::default(),
+            of_contexts: Vec::new(),
             queries,
             docs,
             documents,

@@ -105,7 +105,10 @@ impl Sample {
         let lists = [ShownLists::top(&data.train, &vec![0.0; data.train.len()], 4).unwrap()];
         let simulator = simulation.prepare(&data.train, &lists).unwrap();
         let log = simulator.log();
-        let (counts, _) = count_log(&log, &CountOptions::new().patterns(true).transitions(true)).unwrap();
+        let (mut counts, _) = count_log(&log, &CountOptions::new().patterns(true).transitions(true)).unwrap();
+        counts.contexts = Ids::Integers(vec![3, 17]);
+        let lists = counts.transitions.iter_mut().flat_map(|all| &mut all.lists);
+        (0..).zip(lists).for_each(|(number, list)| list.context = number % 2);
         let propensities = simulator.propensities();
         let relevance = estimate(&counts, &propensities, Estimator::UserAware).unwrap();
         log::write_log(&log, &folder.join("log.parquet")).unwrap();
@@ -333,6 +336,7 @@ fn use_blocks(counts: &dyn CountsView) {
         let Some(transitions) = counts.transitions(&block).unwrap() else { continue };
         for (list, rows) in transitions.by_list() {
             counts.queries().name(list.query as usize);
+            counts.contexts().name(list.context as usize);
             transitions.of(list).iter().for_each(|listed| _ = counts.docs().name(listed.doc as usize));
             rows.iter().for_each(|row| _ = counts.users().name(row.user as usize));
         }
@@ -391,7 +395,7 @@ fn change_counts(counts: &mut Counts, change: &[u8]) {
     let (pages, patterns) = (counts.pages.as_mut().unwrap(), counts.patterns.as_mut().unwrap());
     let transitions = counts.transitions.as_mut().unwrap();
     let lists = transitions.lists.len() as u32;
-    match change[0] % 24 {
+    match change[0] % 25 {
         0 => at(&mut counts.cells, change).position = number,
         1 => at(&mut counts.cells, change).impressions = large,
         2 => at(&mut counts.cells, change).clicks = large,
@@ -415,6 +419,7 @@ fn change_counts(counts: &mut Counts, change: &[u8]) {
         20 => at(&mut transitions.rows, change).user = number % users,
         21 => at(&mut transitions.rows, change).from = number,
         22 => at(&mut transitions.rows, change).sessions = large,
+        23 => at(&mut transitions.lists, change).context = number % 2,
         _ => counts.cells.truncate(1 + change[1] as usize),
     }
 }

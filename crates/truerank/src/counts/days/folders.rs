@@ -7,6 +7,7 @@ use super::samples::Samples;
 use super::thin::Thinning;
 use super::{AllIds, MergeOptions, Work};
 use crate::counts::folder::Meta;
+use crate::counts::list_tables::read_lists;
 use crate::counts::merge::{RunWriter, SortedRun};
 use crate::counts::model::{Cell, Counts, Patterns, SessionCount};
 use crate::counts::partition::Beside;
@@ -95,6 +96,7 @@ impl Folders {
             let counted = [
                 ("click patterns", "patterns", folder.meta.patterns, first.meta.patterns),
                 ("click transitions", "transitions", folder.meta.has_transitions(), first.meta.has_transitions()),
+                ("contexts", "context", folder.meta.contexts.is_some(), first.meta.contexts.is_some()),
             ];
             if let Some((what, option, here, _)) = counted.into_iter().find(|(.., here, there)| here != there) {
                 let (has, other) = if here { ("has", "has none") } else { ("has no", "has") };
@@ -112,8 +114,13 @@ impl Folders {
                 ));
             }
         }
-        match options.half_life {
-            Some(_) if !self.minus.is_empty() => Err(Error::option(
+        let has_both = |folder: &&Folder| folder.meta.patterns && folder.meta.contexts.is_some();
+        match (options.half_life, self.plus.iter().find(has_both)) {
+            (Some(_), Some(folder)) => Err(folder.error(
+                "has click patterns and contexts, but pages that are thinned by their patterns do not know their context; count \
+                 without `patterns`, or without `context`",
+            )),
+            (Some(_), _) if !self.minus.is_empty() => Err(Error::option(
                 "without",
                 "takes exact counts away, but `half_life` thins them; take them away first, and then thin",
             )),
@@ -154,7 +161,11 @@ impl Folders {
     pub fn ids(&self, store: &Store) -> Result<AllIds> {
         let mut interners = NewIds::default();
         for folder in self.all() {
-            read_cells(&TablePaths::new(&folder.path).cells, &mut interners, |_| Ok(()))?;
+            let tables = TablePaths::new(&folder.path);
+            read_cells(&tables.cells, &mut interners, |_| Ok(()))?;
+            if folder.meta.contexts.is_some() {
+                read_lists(&tables.lists, folder.meta.max_position, &mut interners, |_, _| Ok(()))?;
+            }
             store.check_ids(bytes(&interners))?;
         }
         let (names, numbers) = interners.clone().into_sorted();
@@ -164,7 +175,7 @@ impl Folders {
 
 /// Ids twice, as they came and in order, and how they are found.
 fn bytes(ids: &NewIds) -> u64 {
-    2 * [&ids.queries, &ids.docs, &ids.users].map(|ids| ids.bytes() as u64).iter().sum::<u64>()
+    2 * [&ids.queries, &ids.docs, &ids.users, &ids.contexts].map(|ids| ids.bytes() as u64).iter().sum::<u64>()
 }
 
 fn has_keys(folder: &Path) -> Result<bool> {
@@ -190,10 +201,11 @@ impl FolderIds {
                 queries: find(view.queries(), &mut all.interners.queries, &all.numbers.queries)?,
                 docs: find(view.docs(), &mut all.interners.docs, &all.numbers.docs)?,
                 users: find(view.users(), &mut all.interners.users, &all.numbers.users)?,
+                contexts: find(view.contexts(), &mut all.interners.contexts, &all.numbers.contexts)?,
             })
         })();
         let numbers = found.ok_or_else(|| changed(folder))?;
-        let keep_order = numbers.docs.is_sorted() && numbers.users.is_sorted();
+        let keep_order = numbers.docs.is_sorted() && numbers.users.is_sorted() && numbers.contexts.is_sorted();
         Ok(FolderIds { keep_query_order: numbers.queries.is_sorted(), keep_order, numbers })
     }
 }

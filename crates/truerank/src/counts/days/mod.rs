@@ -135,6 +135,7 @@ impl LogSource {
         let meta = Meta::read(folder)?;
         let mut what = what.clone();
         (what.patterns, what.transitions) = (what.patterns | meta.patterns, what.transitions | meta.has_transitions());
+        what.context = what.context.or_else(|| meta.origin.context());
         let temporary = match what.held_within() {
             Some(room) => room.temporary_folder()?,
             None => TemporaryFolder::create_beside(folder)?,

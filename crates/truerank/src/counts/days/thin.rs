@@ -113,7 +113,7 @@ impl Thinning {
                 left.rows.extend(of_user.into_iter().map(|row| Transition { list: number, ..row }));
             }
             if left.rows.len() > before {
-                left.push_list(query, shown.iter().copied());
+                left.push_as(list, shown.iter().copied());
             }
         }
         let (cells, sessions) = (cells.finish(query), counted(query, sessions));
@@ -189,7 +189,7 @@ fn of_patterns(query: u32, patterns: &Patterns) -> Transitions {
     }
     let mut all = Transitions::default();
     for (list, (shown, rows)) in (0..).zip(lists) {
-        all.push_list(query, shown);
+        all.push_list(query, 0, shown);
         let row = |((user, from, to), sessions)| Transition { list, user, from, to, sessions };
         all.rows.extend(rows.into_iter().map(row));
     }

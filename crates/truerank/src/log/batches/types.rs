@@ -47,7 +47,7 @@ fn check_type(at: usize, name: &str, kind: &DataType, layout: &Layout) -> Result
         (None, Some(_)) => kind.is_integer() || is_list,
         (None, None) => is_number || is_flag || is_list,
     };
-    let rules: [(Field, bool, bool, &str); 7] = [
+    let rules: [(Field, bool, bool, &str); 8] = [
         (Field::Session, layout.session.contains(&at), kind.is_integer() || is_time, "text or whole numbers"),
         (Field::User, layout.user == Some(at), kind.is_integer(), "text or whole numbers"),
         (Field::Query, layout.query.contains(&at), kind.is_integer(), "text or whole numbers"),
@@ -55,6 +55,7 @@ fn check_type(at: usize, name: &str, kind: &DataType, layout: &Layout) -> Result
         (Field::Position, layout.position == Some(at), is_number || is_list, "numbers"),
         (Field::Click, layout.click == at, is_click, "numbers"),
         (Field::Time, layout.time == Some(at), is_number || is_time, "times or numbers"),
+        (Field::Context, layout.context.contains(&at), kind.is_integer(), "text or whole numbers"),
     ];
     let broken = rules.iter().find(|(_, is_read, is_good, _)| *is_read && !is_good);
     match broken {

@@ -506,6 +506,7 @@ mod tests {
             queries: Ids::numbered(1),
             docs: Ids::numbered(pairs.len()),
             users: Ids::numbered(1),
+            contexts: Default::default(),
             cells: cells.collect(),
             sessions: vec![SessionCount { query: 0, user: 0, sessions: 9 }],
             patterns: None,

@@ -244,6 +244,7 @@ mod tests {
             queries: Ids::numbered(2),
             docs: Ids::numbered(3),
             users: Ids::numbered(2),
+            contexts: Default::default(),
             cells: vec![
                 cell(0, 0, 1, 0, 10, 6),
                 cell(0, 0, 2, 0, 5, 1),
