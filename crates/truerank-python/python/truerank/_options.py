@@ -84,6 +84,7 @@ class CountOptions(TypedDict, total=False):
 
     patterns: bool | None
     transitions: bool | None
+    context: str | None
 
 
 class AddingOptions(TypedDict, total=False):
@@ -190,11 +191,13 @@ class ClickModelOptions(TypedDict, total=False):
 
     model: Sequence[Literal["pbm", "ubm", "cm", "dcm", "sdbn", "dbn", "ccm", "trust", "additive"]] | Literal["pbm", "ubm", "cm", "dcm", "sdbn", "dbn", "ccm", "trust", "additive"] | None
     per_user: bool | None
+    ignore_context: bool | None
     clusters: int | None
     prior: Literal["fitted", "laplace", "none"] | None
     relevance: str | None
     iterations: int | None
     tolerance: float | None
+    seed: int | None
 
 
 class RelevanceOptions(TypedDict, total=False):

@@ -21,7 +21,8 @@ pub(super) fn linked_contexts(kind: ClickModelKind, log: &ClickLog<'_>) -> Optio
     let groups = groups(log);
     let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
     groups.iter().for_each(|group| *sizes.entry(*group).or_default() += 1);
-    let largest = sizes.iter().max_by_key(|(group, size)| (**size, std::cmp::Reverse(**group))).map(|(group, _)| *group)?;
+    let largest =
+        sizes.iter().max_by_key(|(group, size)| (**size, std::cmp::Reverse(**group))).map(|(group, _)| *group)?;
     let apart: Vec<usize> = (0..groups.len()).filter(|&context| groups[context] != largest).collect();
     if apart.is_empty() {
         return None;

@@ -342,7 +342,7 @@ mod tests {
             value.as_object_mut().unwrap().remove(crate::files::SEAL_KEY);
             refused(value.to_string().replacen(from, to, 1))
         };
-        assert!(open("\"context\":2", "\"context\":1").contains("context number 3 is there twice"));
+        assert!(open("\"context\":2", "\"context\":1").contains("context number 2 is there twice"));
         let longer = "\"context\":2,\"parameters\":[0.5,";
         assert!(open("\"context\":2,\"parameters\":[", longer).contains("another number of parameters"));
         let users = "\"users\":[{\"user\":1,\"parameters\":[0.1,0.1,0.1,0.1]}],\"contexts\":[";

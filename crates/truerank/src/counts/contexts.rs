@@ -58,7 +58,8 @@ fn ways(counts: &Counts) -> Ways {
     let transitions = counts.transitions.as_ref().unwrap();
     let mut ways = Ways::new();
     for (list, rows) in transitions.by_list() {
-        let docs = transitions.of(list).iter().map(|listed| counts.docs.name(listed.doc as usize).into_owned()).collect();
+        let docs =
+            transitions.of(list).iter().map(|listed| counts.docs.name(listed.doc as usize).into_owned()).collect();
         let context = counts.contexts.name(list.context as usize).into_owned();
         let of_list = ways.entry((counts.queries.name(list.query as usize).into_owned(), docs, context)).or_default();
         for row in rows {
@@ -97,7 +98,9 @@ fn with(context: &str) -> CountOptions {
 
 fn bytes_of(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    paths.map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(&path).unwrap())).collect()
+    paths
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(&path).unwrap()))
+        .collect()
 }
 
 #[test]
@@ -129,7 +132,8 @@ fn all_else_stays_as_it_is() {
     let place = Place::new();
     let text = text(&log(2, 2000).0);
     let all = CountOptions::new().patterns(true).transitions(true);
-    let (without, with) = (place.count("without", &text, &all), place.count("with", &text, &with("device").patterns(true)));
+    let (without, with) =
+        (place.count("without", &text, &all), place.count("with", &text, &with("device").patterns(true)));
     let (without, with) = (bytes_of(&without), bytes_of(&with));
     for name in ["cells.parquet", "sessions.parquet", "patterns.parquet", "pages.parquet"] {
         assert!(without[name] == with[name], "{name}");
@@ -141,7 +145,8 @@ fn all_else_stays_as_it_is() {
     let (train, held_out) = with.split_pages(0.4, 1).unwrap();
     assert_eq!((train, held_out), without.split_pages(0.4, 1).unwrap());
     let (learned, _) = with.split_queries(0.5, 1).unwrap();
-    let queries: Vec<String> = (0..learned.queries.len()).map(|query| learned.queries.name(query).into_owned()).collect();
+    let queries: Vec<String> =
+        (0..learned.queries.len()).map(|query| learned.queries.name(query).into_owned()).collect();
     let expected = ways(&with).into_iter().filter(|((query, ..), _)| queries.contains(query)).collect::<Ways>();
     assert_eq!(ways(&learned), expected);
     let log = place.source("log.csv", &text);
@@ -153,8 +158,7 @@ fn days_with_contexts_add_up_and_other_contexts_are_refused() {
     let place = Place::new();
     let days = [log(3, 900).0, log(4, 900).0];
     let what = with("device");
-    let folders: Vec<PathBuf> =
-        (0..2).map(|day| place.count(&format!("day{day}"), &text(&days[day]), &what)).collect();
+    let folders: Vec<PathBuf> = (0..2).map(|day| place.count(&format!("day{day}"), &text(&days[day]), &what)).collect();
     let all = place.count("all", &text(&days.concat()), &what);
     let merge = |options: MergeOptions, folders: &[PathBuf]| options.merge(folders, &place.at("merged"), &Silent);
     for room in [None, Some(Room::new(Memory::new(1 << 18)).temporary(place.0.path()))] {

@@ -69,7 +69,9 @@ impl CountOptions {
             None => Ok(()),
             Some(_) => Err(Error::option(
                 "context",
-                format!("is a column of a log's rows, but {why}; leave it out, or count the rows here, from files or tables"),
+                format!(
+                    "is a column of a log's rows, but {why}; leave it out, or count the rows here, from files or tables"
+                ),
             )),
         }
     }
@@ -137,8 +139,7 @@ pub(super) fn count_view(
 
 pub(super) fn write(mut counted: Counted, folder: &Path, progress: &dyn Progress) -> Result<Totals> {
     let names = std::mem::take(&mut counted.names);
-    let names =
-        Names { queries: &names.queries, docs: &names.docs, users: &names.users, contexts: &names.contexts };
+    let names = Names { queries: &names.queries, docs: &names.docs, users: &names.users, contexts: &names.contexts };
     let pages = std::mem::take(&mut counted.pages);
     let mut writer = FolderWriter::create(folder, names, counted.beside)?.origin(std::mem::take(&mut counted.origin));
     pages.iter().try_for_each(|pages| writer.write_pages(pages))?;

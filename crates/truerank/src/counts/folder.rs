@@ -217,7 +217,18 @@ impl Counts {
         let transitions = transitions.map(Transitions::from);
         let NumberedIds { queries, docs, users, contexts } = numbered;
         let patterns = meta.patterns.then_some(patterns);
-        Ok(Counts { queries, docs, users, contexts, cells, sessions, patterns, transitions, pages, origin: meta.origin })
+        Ok(Counts {
+            queries,
+            docs,
+            users,
+            contexts,
+            cells,
+            sessions,
+            patterns,
+            transitions,
+            pages,
+            origin: meta.origin,
+        })
     }
 }
 

@@ -197,7 +197,9 @@ impl ListWriter {
     fn number(&mut self, list: &ShownList, shown: &[Listed]) -> u32 {
         let &ShownList { query, context, .. } = list;
         let number = match &self.last {
-            Some((last, same)) if (last.query, last.context) == (query, context) && same == shown => return last.number,
+            Some((last, same)) if (last.query, last.context) == (query, context) && same == shown => {
+                return last.number;
+            }
             Some((last, _)) if last.query == query => last.number + 1,
             _ => 1,
         };
@@ -214,9 +216,9 @@ impl ListWriter {
             let number = Int32Array::from_iter_values(group.iter().map(|list| list.number as i32));
             let query = ids_array(names.queries, group.iter().map(|list| list.query as usize));
             let mut columns = vec![query, Arc::new(number) as ArrayRef];
-            columns.extend(has_contexts(names).then(|| {
-                ids_array(names.contexts, group.iter().map(|list| list.context as usize))
-            }));
+            columns.extend(
+                has_contexts(names).then(|| ids_array(names.contexts, group.iter().map(|list| list.context as usize))),
+            );
             columns.extend([docs, positions]);
             columns
         })?;

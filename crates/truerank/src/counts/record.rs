@@ -287,7 +287,11 @@ mod tests {
             let list = batch.transitions.lists.len() as u32;
             // A list is not the same as the one before it.
             let number = Listed { position: list, doc };
-            batch.transitions.push_list(query, user % 3, (0..position % 3).map(|doc| Listed { position, doc }).chain([number]));
+            batch.transitions.push_list(
+                query,
+                user % 3,
+                (0..position % 3).map(|doc| Listed { position, doc }).chain([number]),
+            );
             let row = |to| Transition { list, user, from: position, to, sessions: impressions };
             batch.transitions.rows.extend([row(doc), row(END)]);
         }

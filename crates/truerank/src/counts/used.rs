@@ -40,8 +40,7 @@ impl UsedIds {
         let queries = Renumbering::of(&names.queries, |query| self.queries.get(query));
         let docs = Renumbering::of(&names.docs, |doc| self.docs.get(doc));
         let contexts = Renumbering::of(&names.contexts, |context| self.contexts.get(context));
-        let numbers =
-            Renumber { queries: queries.new, docs: docs.new, users: users.new, contexts: contexts.new };
+        let numbers = Renumber { queries: queries.new, docs: docs.new, users: users.new, contexts: contexts.new };
         (NumberedIds { queries: queries.ids, docs: docs.ids, users: users.ids, contexts: contexts.ids }, numbers)
     }
 }

@@ -71,7 +71,12 @@ impl Layout {
     /// Whether a row is an impression and nothing more.
     pub fn is_plain(&self) -> bool {
         let is_simple = self.lists.is_none() && self.click_when.is_none() && self.events.is_none();
-        is_simple && self.context.is_empty() && self.session.len() == 1 && self.query.len() == 1 && self.time.is_none() && self.numbers.is_empty()
+        is_simple
+            && self.context.is_empty()
+            && self.session.len() == 1
+            && self.query.len() == 1
+            && self.time.is_none()
+            && self.numbers.is_empty()
     }
 
     /// Gives every column another number.

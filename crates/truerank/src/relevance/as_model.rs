@@ -58,8 +58,13 @@ mod tests {
         let model = predicted.position_based(&theta);
         model.check().unwrap();
         let transitions = ClickLog::all_transitions(&later).unwrap();
-        let log =
-            ClickLog { transitions: &transitions, queries: &later.queries, docs: &later.docs, users: &later.users, contexts: &later.contexts };
+        let log = ClickLog {
+            transitions: &transitions,
+            queries: &later.queries,
+            docs: &later.docs,
+            users: &later.users,
+            contexts: &later.contexts,
+        };
         let found = model.measure(&log).unwrap();
         let plain = ClickPrediction::of(&later, &theta, &predicted, None, &Resampling::new().resamples(2)).unwrap();
         // Without clicks above that matter, both perplexities are the same, and that of a position is the plain one.

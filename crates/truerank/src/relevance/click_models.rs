@@ -53,8 +53,8 @@ fn truth(world: &World) -> ClickModel {
         users: Ids::numbered(2),
         of_users: OfUsers::Shares(vec![1.0, 0.0, 0.0, 1.0]),
         contexts: Ids::default(),
-            of_contexts: Vec::new(),
-            queries: Ids::numbered(1),
+        of_contexts: Vec::new(),
+        queries: Ids::numbered(1),
         docs: Ids::numbered(6),
         documents: (0..6)
             .map(|doc| DocumentParameters {
