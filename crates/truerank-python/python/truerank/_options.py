@@ -197,6 +197,7 @@ class ClickModelOptions(TypedDict, total=False):
     relevance: str | None
     iterations: int | None
     tolerance: float | None
+    seed: int | None
 
 
 class RelevanceOptions(TypedDict, total=False):

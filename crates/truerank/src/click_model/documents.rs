@@ -65,6 +65,12 @@ impl<'a> Documents<'a> {
         Known { values: &self.values, counts: &self.counts }
     }
 
+    /// Takes these values for documents with features, whatever the regression says of them.
+    pub fn set(&mut self, docs: &[u32], values: impl Iterator<Item = f64>) {
+        docs.iter().zip(values).for_each(|(&doc, value)| self.values[doc as usize] = value);
+        self.trust_features();
+    }
+
     /// What features say of a document does not depend on one transition more or less.
     fn trust_features(&mut self) {
         let Some(regression) = self.regression.as_ref().filter(|_| !self.counts.is_empty()) else { return };

@@ -336,6 +336,23 @@ impl Em<'_> {
         totals.log_likelihood + of_parts + self.attraction.log_prior() + of_satisfaction
     }
 
+    /// A step for all but γ.
+    pub fn advance_around_attraction(&mut self) {
+        let totals = self.expect();
+        self.update_around_attraction(&totals);
+    }
+
+    fn update_around_attraction(&mut self, totals: &Totals) {
+        if let Some(documents) = &mut self.satisfaction {
+            documents.update(&totals.satisfaction);
+        }
+        self.parts.iter_mut().zip(&totals.browsing).for_each(|(part, sums)| part.update(sums));
+        if self.parts.len() > 1 {
+            self.shares = shares(&totals.of_users, self.parts.len());
+        }
+        self.anchor();
+    }
+
     /// A step, and the penalised log-likelihood before it.
     pub fn advance(&mut self) -> f64 {
         let totals = self.expect();
@@ -347,14 +364,7 @@ impl Em<'_> {
             return before;
         }
         self.attraction.update(&totals.attraction);
-        if let Some(documents) = &mut self.satisfaction {
-            documents.update(&totals.satisfaction);
-        }
-        self.parts.iter_mut().zip(&totals.browsing).for_each(|(part, sums)| part.update(sums));
-        if self.parts.len() > 1 {
-            self.shares = shares(&totals.of_users, self.parts.len());
-        }
-        self.anchor();
+        self.update_around_attraction(&totals);
         before
     }
 

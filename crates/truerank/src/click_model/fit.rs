@@ -6,6 +6,7 @@ use super::em::{Em, Part, Totals};
 use super::expectation::Sum;
 use super::kind::Family;
 use super::model::{ClickModel, DocumentParameters, OfUsers, UserKind};
+use super::networks;
 use super::observed::{Apart, Observed};
 use super::prior::BetaPrior;
 use super::{Browsing, ClickLog, ClickModelKind, CountedClicks, FreeDirections, linked_contexts};
@@ -67,12 +68,15 @@ options! {
         clusters: usize = 1, at_least(1.0), value("N");
         /// What is believed of documents and users before their clicks.
         prior: ModelPrior = ModelPrior::Fitted;
-        /// What gives relevance and satisfaction: table, or linear in the features.
+        /// What gives relevance and satisfaction: table, linear in the features, mlp, or mlp:64,32 with the sizes of a network; networks
+        /// score documents of queries that they did not see, and relevance and satisfaction are linear in features and score.
         relevance: Option<RelevanceForm> = None, usual("linear with features, else table"), value("FORM");
         /// Iterations at most.
         iterations: usize = 1000, at_least(1.0), value("N");
         /// Stop at this relative change of the log-likelihood.
         tolerance: f64 = 1e-8, between(0.0, 1.0), value("SHARE");
+        /// Seed of the networks, where `relevance` is mlp.
+        seed: u64 = 1;
     }
     beside {
         /// Whether SQUAREM shortens the iteration; without it, plain EM.
@@ -130,15 +134,12 @@ impl ClickModelOptions {
 
     fn check_relevance(&self, has_data: bool) -> Result<()> {
         match &self.relevance {
-            Some(RelevanceForm::Mlp(_)) => {
-                Err(Error::option("relevance", "is mlp, but click models have table or linear"))
-            }
             Some(RelevanceForm::Table) if has_data => {
                 let finding = "is table, which makes no use of features: leave out `data`, or use linear";
                 Err(Error::option("relevance", finding))
             }
-            Some(RelevanceForm::Linear) if !has_data => {
-                Err(Error::option("relevance", "is linear, but there are no features: name them with `data`"))
+            Some(form @ (RelevanceForm::Linear | RelevanceForm::Mlp(_))) if !has_data => {
+                Err(Error::option("relevance", format!("is {form}, but there are no features: name them with `data`")))
             }
             _ => Ok(()),
         }
@@ -201,8 +202,9 @@ impl ClickModelOptions {
         log.check()?;
         let apart = self.apart(log)?;
         let observed = Observed::new(log.transitions, apart, &self.model);
-        let design = self.design(log, &observed, data)?;
-        let mut em = self.start(&observed, apart, design.as_ref());
+        let features = self.features(log, &observed, data)?;
+        let features = self.with_networks(&observed, apart, features, data, progress)?;
+        let mut em = self.start(&observed, apart, features.as_ref());
         let fit = self.climb(&mut em, progress)?;
         Ok(self.finish(em, fit, apart, log))
     }
@@ -232,12 +234,12 @@ impl ClickModelOptions {
     }
 
     /// The features of documents that have any, where relevance is to come from them.
-    fn design<'d>(
+    fn features<'d>(
         &self,
         log: &ClickLog<'_>,
         observed: &Observed,
         data: Option<&'d Dataset>,
-    ) -> Result<Option<(Design<'d>, Vec<u32>)>> {
+    ) -> Result<Option<Features<'d>>> {
         let Some(data) = data.filter(|_| self.relevance != Some(RelevanceForm::Table)) else { return Ok(None) };
         let rows = Join::new(data, log.queries, log.docs, &observed.docs).rows;
         let known: Vec<(u32, u32)> = (0..).zip(&rows).filter_map(|(doc, row)| Some((doc, (*row)?))).collect();
@@ -245,10 +247,31 @@ impl ClickModelOptions {
             return Err(crate::data::nothing_matches(data, log.queries, "document of the log", "log's"));
         }
         let (docs, rows): (Vec<u32>, Vec<u32>) = known.into_iter().unzip();
-        Ok(Some((Design::new(data, rows), docs)))
+        Ok(Some(Features { design: Design::new(data, rows.clone()), docs, rows }))
     }
 
-    fn start<'a>(&self, observed: &'a Observed, apart: Apart, design: Option<&'a (Design<'a>, Vec<u32>)>) -> Em<'a> {
+    /// The same with the scores of networks as one more column, where they are asked for. They start from a fit that is linear.
+    fn with_networks<'d>(
+        &self,
+        observed: &Observed,
+        apart: Apart,
+        features: Option<Features<'d>>,
+        data: Option<&'d Dataset>,
+        progress: &dyn Progress,
+    ) -> Result<Option<Features<'d>>> {
+        let (Some(RelevanceForm::Mlp(architecture)), Some(features), Some(data)) = (&self.relevance, &features, data)
+        else {
+            return Ok(features);
+        };
+        let mut em = self.start(observed, apart, Some(features));
+        self.climb(&mut em, progress)?;
+        let scores = networks::scores(&mut em, features, data, (architecture, self.seed), progress)?;
+        let Features { docs, rows, .. } = features;
+        let design = Design::new(data, rows.clone()).with_column(&scores);
+        Ok(Some(Features { design, docs: docs.clone(), rows: rows.clone() }))
+    }
+
+    fn start<'a>(&self, observed: &'a Observed, apart: Apart, features: Option<&'a Features<'a>>) -> Em<'a> {
         let (believed, first) = match self.prior {
             // Many clicks tell of what all users share; what hardly any session shows should not end at 0 or 1. Not where models
             // are mixed: there it led a fit to give all users to one model (`recovery`), for a reason that is not known.
@@ -260,7 +283,7 @@ impl ClickModelOptions {
             ModelPrior::None => ((0.0, 0.0), BetaPrior::new(observed.positions, 0.5, 0.0)),
         };
         let regression =
-            || design.map(|(design, docs)| Regression { model: Logistic::new(design, 0.5), docs: docs.clone() });
+            || features.map(|of| Regression { model: Logistic::new(&of.design, 0.5), docs: of.docs.clone() });
         let documents = || {
             let documents = Documents::new(&observed.place_of_doc, first.clone(), regression(), 0.5);
             if self.is_summed() { documents.summed() } else { documents }
@@ -392,6 +415,15 @@ impl ClickModelOptions {
         let linked = matches!(apart, Apart::Contexts(_)).then(|| linked_contexts(self.model[0], log)).flatten();
         std::iter::once(open).chain(alike).chain(linked).chain(stopped).collect()
     }
+}
+
+/// What γ and σ are regressed on.
+pub(super) struct Features<'a> {
+    design: Design<'a>,
+    /// Numbers of the documents that have features.
+    pub docs: Vec<u32>,
+    /// Their rows in the data.
+    pub rows: Vec<u32>,
 }
 
 /// Kinds of users, with how many are most likely of each.

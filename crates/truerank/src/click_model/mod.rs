@@ -62,6 +62,7 @@ mod left_out;
 mod log;
 mod measures;
 mod model;
+mod networks;
 mod observed;
 mod prior;
 #[cfg(test)]

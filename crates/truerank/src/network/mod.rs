@@ -35,6 +35,7 @@ mod folded;
 mod matrix;
 mod model;
 mod optimizer;
+mod ranks;
 mod scaling;
 mod workspace;
 
@@ -42,5 +43,6 @@ pub use architecture::{Architecture, Layer};
 pub(crate) use elementwise::{NORM_EPSILON, lane_dot, lane_dot3, row_statistics};
 pub use model::Network;
 pub use optimizer::{Optimizer, OptimizerState, clip_norm};
+pub(crate) use ranks::{not_finite, rank_scaling};
 pub use scaling::{CurveScaling, LinearScaling, Scaling};
 pub use workspace::Workspace;

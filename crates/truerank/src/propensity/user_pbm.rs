@@ -7,7 +7,7 @@ use super::observations::observe;
 use super::{Details, Evidence, Fit, Joined, Propensities, SCALE, average, largest, rescale};
 use crate::counts::CountsView;
 use crate::data::Dataset;
-use crate::network::{Architecture, Optimizer, OptimizerState};
+use crate::network::{Architecture, Network, Optimizer, OptimizerState};
 use crate::options::{Options, options};
 use crate::progress::Progress;
 use crate::random::stream;
@@ -154,7 +154,7 @@ impl<'a> Model<'a> {
         Ok(Model {
             data,
             rows,
-            learner: Learner::new(&settings.architecture, data.feature_count(), settings.seed)?,
+            learner: Learner::new(Network::new(settings.architecture.clone(), data.feature_count(), settings.seed)?),
             logits: vec![0.0; slots],
             logit_optimizer: Optimizer::Adam.start(slots),
             seed: settings.seed,

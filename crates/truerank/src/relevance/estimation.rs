@@ -41,6 +41,7 @@ pub fn estimate(counts: &dyn CountsView, propensities: &Propensities, estimator:
 ///     queries: Ids::numbered(1),
 ///     docs: Ids::numbered(1),
 ///     users: Ids::numbered(1),
+///     contexts: Ids::default(),
 ///     cells: vec![Cell { query: 0, doc: 0, position: 1, user: 0, impressions: 8, clicks: 1 }],
 ///     sessions: vec![SessionCount { query: 0, user: 0, sessions: 8 }],
 ///     patterns: None,

@@ -5,7 +5,7 @@ use rand::seq::SliceRandom;
 use super::learner::{BATCH, Learner};
 use crate::Result;
 use crate::data::Dataset;
-use crate::network::Architecture;
+use crate::network::{Architecture, Network, rank_scaling};
 use crate::progress::Progress;
 use crate::random::stream;
 
@@ -44,7 +44,12 @@ impl<'a> CrossFit<'a> {
         docs: &[(u32, u32)],
         seed: u64,
     ) -> Result<Self> {
-        let learner = |part: u32| Learner::new(architecture, data.feature_count(), seed.wrapping_add(u64::from(part)));
+        // Not the paper's network, which forgets how high all features of a document are.
+        let (features, scaling) = (data.feature_count(), rank_scaling(data.features(), data.feature_count())?);
+        let learner = |part: u32| -> Result<Learner> {
+            let network = Network::keeping_level(architecture.clone(), features, seed.wrapping_add(u64::from(part)))?;
+            Ok(Learner::new(network.scaled(scaling.clone())?))
+        };
         Ok(CrossFit {
             data,
             rows,

@@ -1,9 +1,8 @@
 //! A network that climbs the click likelihood.
 
 use super::logistic::sigmoid;
-use crate::Result;
 use crate::data::Dataset;
-use crate::network::{Architecture, Network, Optimizer, OptimizerState, Workspace, clip_norm};
+use crate::network::{Network, Optimizer, OptimizerState, Workspace, clip_norm};
 
 /// Documents per step.
 pub(in crate::propensity) const BATCH: usize = 512;
@@ -22,10 +21,9 @@ pub(in crate::propensity) struct Learner {
 }
 
 impl Learner {
-    pub fn new(architecture: &Architecture, features: usize, seed: u64) -> Result<Self> {
-        let network = Network::new(architecture.clone(), features, seed)?;
+    pub fn new(network: Network) -> Self {
         let optimizer = Optimizer::Adam.start(network.parameters().len());
-        Ok(Learner { workspace: Workspace::new(&network), optimizer, network })
+        Learner { workspace: Workspace::new(&network), optimizer, network }
     }
 
     /// The logits of any number of rows.
