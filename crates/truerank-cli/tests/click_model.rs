@@ -119,7 +119,10 @@ fn what_makes_no_sense_is_refused_in_one_line() {
         ("click-model earlier --model pbm,pbm -o m.json", "twice"),
         ("click-model earlier --per-user --clusters 2 -o m.json", "choose one"),
         ("click-model earlier --relevance linear -o m.json", "name them with --data"),
-        ("click-model earlier --relevance mlp -o m.json", "is mlp, but there are no features: name them with --data"),
+        (
+            "click-model earlier --relevance mlp -o m.json",
+            "is mlp:64,32, but there are no features: name them with --data",
+        ),
         ("click-model earlier --relevance mlp:0 --data data -o m.json", "hidden size"),
         ("click-model earlier --clusters 0 -o m.json", "--clusters is 0, but should be at least 1"),
         ("relevance plain --click-model model.json -o r.parquet", "count the log with --transitions"),
