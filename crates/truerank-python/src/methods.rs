@@ -35,18 +35,18 @@ pub fn _estimate_examination<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<(PyPropensities, Bound<'py, PyAny>)> {
     let (py, options) = (counts.py(), options_of::<ExaminationOptions>(options)?);
+    let data = data.map(PyDataset::training_part).transpose()?;
     if let Some(engine) = engine {
-        let others =
-            [("data", data.is_some()), ("user_features", user_features.is_some()), ("ranker", ranker.is_some())];
+        let others = [("user_features", user_features.is_some()), ("ranker", ranker.is_some())];
         if let Some((name, _)) = others.into_iter().find(|(_, is_given)| *is_given) {
             return Err(to_python(Error::option(name, "is not for `engine`; estimate without it")));
         }
         let (url, folder) = (address(engine)?, folder_of_counts(counts)?);
-        let found = run(py, progress, |progress| options.estimate_on(&url, &folder, &folder, progress))?;
+        let found =
+            run(py, progress, |progress| options.estimate_on(&url, &folder, data.as_deref(), &folder, progress))?;
         return Ok((found.propensities.into(), json_to_python(py, &json!(found.held_out))?));
     }
     let counts = counts.cast::<PyCounts>()?.get();
-    let data = data.map(PyDataset::training_part).transpose()?;
     let contexts = user_features.map(contexts).transpose()?;
     let found = run(py, progress, |progress| {
         let (data, contexts) = (data.as_deref(), contexts.as_ref());

@@ -64,6 +64,7 @@ Examples:
   truerank export trees.safetensors --to elasticsearch --feature-names names.txt -o model.json
   truerank export relevance.parquet --to lightgbm --data data/ -o labels/
   truerank export relevance.parquet --to csv -o labels.csv
+  truerank export relevance.parquet --to parquet --features 136 -o labels.parquet
   truerank export relevance.parquet --to quepid --max-grade 3 -o ratings.csv";
 
 fn formats() -> PossibleValuesParser {
@@ -90,11 +91,7 @@ impl Export {
         match writes {
             Writes::Ranker(write) => self.write_ranker(write, &options),
             Writes::Labels(trees) => self.write_labels(&options.labels_for(trees)?, progress),
-            Writes::Table => {
-                let labels = options.labels_of_table()?;
-                self.write_alone(|relevance, path| labels.write_table(relevance, path))
-            }
-            Writes::Judgments(write) => self.write_alone(|relevance, path| write(relevance, &options, path)),
+            Writes::Alone(write) => self.write_alone(|relevance, path| write(relevance, &options, path)),
         }
     }
 
@@ -118,7 +115,7 @@ impl Export {
         let Some(data_path) = &self.data else {
             bail!(
                 "labels for trees go with features, but there is no --data; pass the folder or file of the documents, or \
-                 write labels alone with --to csv"
+                 write labels alone with --to csv or parquet"
             );
         };
         check_folder(&self.output, is_label_file)?;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use truerank::counts::CountsView;
+use truerank::data::Dataset;
 use truerank::examination::{Estimated, ExaminationOptions, METHODS, Sources};
 use truerank::files::check_file;
 use truerank::propensity::{Contexts, Propensities, PropensityError};
@@ -38,9 +39,8 @@ pub struct Propensity {
     #[arg(long, value_name = "FILE")]
     ranker: Option<PathBuf>,
 
-    /// em: sum up on an Apache Spark cluster that sees the counts and the output under the same paths: the address of its
-    /// Spark Connect server. Relevance is a table without a prior, users are not shrunk, and there are no standard
-    /// errors [default: estimate here]
+    /// em: sum up cells on an Apache Spark cluster that sees the counts and the output under the same paths: the address of
+    /// its Spark Connect server. `--data` is read here [default: estimate here]
     #[arg(long, value_name = "sc://HOST:PORT")]
     engine: Option<String>,
 
@@ -91,22 +91,31 @@ impl Propensity {
         self.check()?;
         check_file(&self.output)?;
         self.ranker.as_deref().map_or(Ok(()), check_file)?;
-        let options = &self.options.0;
         if let Some(url) = &self.engine {
-            let found = options.estimate_on(url, &self.counts, &self.output, progress).with_context(|| self.place())?;
-            return self.finish(&found, None, progress);
+            return self.estimate_on(url, progress);
         }
+        let options = &self.options.0;
         let truth = self.against.as_deref().map(Propensities::read).transpose()?;
         let contexts = self.user_features.as_deref().map(Contexts::read).transpose()?;
         let counts = options.method.open_counts(&self.counts, &self.memory.room_beside(&self.output))?;
         if let (Some(truth), Some(path)) = (&truth, &self.against) {
             check_truth(truth, path, counts.as_ref())?;
         }
-        let data = self.data.as_deref().map(|path| read_training_part(path, &self.reading, progress)).transpose()?;
+        let data = self.read_data(progress)?;
         let sources = Sources { counts: counts.as_ref(), data: data.as_ref(), contexts: contexts.as_ref(), progress };
         let found = options.estimate(&sources).with_context(|| self.place())?;
         let error = truth.map(|truth| found.propensities.error_against(&truth, counts.as_ref())).transpose()?;
         self.finish(&found, error.as_ref(), progress)
+    }
+
+    fn estimate_on(&self, url: &str, progress: &Shown) -> Result<()> {
+        let data = self.read_data(progress)?;
+        let found = self.options.0.estimate_on(url, &self.counts, data.as_ref(), &self.output, progress);
+        self.finish(&found.with_context(|| self.place())?, None, progress)
+    }
+
+    fn read_data(&self, progress: &Shown) -> Result<Option<Dataset>> {
+        self.data.as_deref().map(|path| read_training_part(path, &self.reading, progress)).transpose()
     }
 
     /// Says what should be known, writes what came out, and prints it.
@@ -133,11 +142,9 @@ impl Propensity {
     fn check(&self) -> Result<()> {
         let options = &self.options.0;
         if self.engine.is_some() {
-            options.check_engine()?;
-            for (given, option) in [(self.data.is_some(), "--data"), (self.against.is_some(), "--against")] {
-                if given {
-                    bail!("{option} is not for --engine; estimate without it");
-                }
+            options.check_engine(self.data.is_some())?;
+            if self.against.is_some() {
+                bail!("--against is not for --engine; estimate without it");
             }
         }
         options.check(self.data.is_some(), self.user_features.is_some(), self.ranker.is_some())?;

@@ -33,14 +33,10 @@ class Params:
             setattr(self, name, value)
         return self
 
-    def _chosen(self) -> dict[str, Any]:
-        """The parameters that are not as by default."""
-        usual = {name: found.default for name, found in inspect.signature(type(self).__init__).parameters.items()}
-        return {name: value for name, value in self.get_params().items() if value != usual[name]}
-
     def __repr__(self) -> str:
-        chosen = (f"{name}={value!r}" for name, value in self._chosen().items())
-        return f"{type(self).__name__}({', '.join(chosen)})"
+        usual = {name: found.default for name, found in inspect.signature(type(self).__init__).parameters.items()}
+        chosen = {name: value for name, value in self.get_params().items() if value != usual[name]}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in chosen.items())})"
 
 
 def takes(*stages: str, first: str = "", **others: Any) -> Callable[[_Class], _Class]:

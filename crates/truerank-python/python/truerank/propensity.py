@@ -13,7 +13,7 @@ estimator                  needs                                              gi
 
 Each has `fit(counts, data=None, *, engine=None, progress=False)`, which leaves the result in `propensities_`. `estimate` does the same
 by the name of a method. With `engine`, the address of a Spark Connect server (`"sc://host:15002"`) or a session that
-`SparkSession.builder.remote` made, a cluster sums up the iterations of `RegressionEM`: `counts` is then a folder that it sees, too. `data` is a data set with the features of the documents, or splits, whose training part is used.
+`SparkSession.builder.remote` made, a cluster sums up the cells for `RegressionEM`: `counts` is then a folder that it sees, too. `data` is a data set with the features of the documents, or splits, whose training part is used.
 Parameters, with their defaults, are the options of `truerank propensity` that the method takes; an unknown one is refused.
 """
 
@@ -62,8 +62,7 @@ class _Estimator(Params):
         self: _Self, counts: _Counts, data: _Data = None, *, engine: Any = None, progress: _Progress = False
     ) -> _Self:
         """Estimates from counts, and the features in `data` where they are of use; returns the estimator."""
-        # A cluster has defaults of its own, such as no standard errors.
-        params = self.get_params() if engine is None else self._chosen()
+        params = self.get_params()
         self.propensities_, self.held_out_ = _estimate(counts, data, self._method, engine, progress, params)
         return self
 

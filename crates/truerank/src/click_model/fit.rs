@@ -184,7 +184,7 @@ impl ClickModelOptions {
         // By context there is a note on what documents compare there.
         if self.model.iter().any(|kind| kind.family() != Family::Cascade) && model.contexts.is_empty() {
             let log = Joined::new(counts, data);
-            model.notes.extend(log.comparable_positions(data.is_some())?.explain(counts));
+            model.notes.extend(log.comparable_positions(data.is_some())?.explain(counts.users()));
         }
         // With features, documents are not free to take what users' parameters leave.
         if let ([kind], None) = (&self.model[..], data)

@@ -31,7 +31,7 @@ impl Comparable {
             pieces: population.pieces.len(),
             user_pieces: users.pieces.len(),
             largest: largest as f64 / total.max(1) as f64,
-            help: population.explain(log.counts).iter().map(|line| sentence(line)).collect(),
+            help: population.explain(log.counts.users()).iter().map(|line| sentence(line)).collect(),
         })
     }
 }

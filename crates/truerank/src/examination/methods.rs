@@ -210,8 +210,7 @@ impl EstimateExamination for RegressionEm {
     }
 
     fn estimate(&self, from: &Sources<'_>) -> Result<Estimated> {
-        let found = self.estimate(from.counts, from.data, from.progress)?;
-        Ok(Estimated { held_out: found.held_out, ..found.propensities.into() })
+        self.estimate(from.counts, from.data, from.progress).map(Estimated::from)
     }
 }
 

@@ -32,7 +32,7 @@ pub use options::ExaminationOptions;
 use crate::counts::CountsView;
 use crate::data::Dataset;
 use crate::progress::{Progress, Silent};
-use crate::propensity::{Contexts, HeldOut, Propensities};
+use crate::propensity::{Contexts, EmEstimate, HeldOut, Propensities};
 use crate::ranker::Ranker;
 
 /// What a method may read.
@@ -64,6 +64,12 @@ pub struct Estimated {
     pub held_out: Vec<HeldOut>,
     /// The ranker, of methods that learn one.
     pub ranker: Option<Ranker>,
+}
+
+impl From<EmEstimate> for Estimated {
+    fn from(found: EmEstimate) -> Self {
+        Estimated { held_out: found.held_out, ..found.propensities.into() }
+    }
 }
 
 impl From<Propensities> for Estimated {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{Estimated, Features, METHODS, Method, Sources};
+use crate::data::Dataset;
 use crate::options::{Field, OptionValue, Options, listed};
 use crate::progress::Progress;
 use crate::propensity::RegressionEm;
@@ -61,32 +62,29 @@ impl ExaminationOptions {
         self.method.estimate(self, from)
     }
 
-    /// Estimates θ on the Spark cluster at `url`, which sees the folder of counts and the output under the same paths.
-    pub fn estimate_on(&self, url: &str, counts: &Path, output: &Path, progress: &dyn Progress) -> Result<Estimated> {
-        self.check_engine()?;
+    /// Estimates θ on the Spark cluster at `url`, which sees the folder of counts and the output under the same paths; features
+    /// are here.
+    pub fn estimate_on(
+        &self,
+        url: &str,
+        counts: &Path,
+        data: Option<&Dataset>,
+        output: &Path,
+        progress: &dyn Progress,
+    ) -> Result<Estimated> {
+        self.check_engine(data.is_some())?;
         let em: RegressionEm = configured(self)?;
         em.check()?;
-        SparkEm::new(url, &em).estimate(counts, output, progress).map(Estimated::from)
+        SparkEm::new(url, em).estimate(counts, data, output, progress).map(Estimated::from)
     }
 
-    /// Refuses what a cluster cannot do: there is one form of one method.
-    pub fn check_engine(&self) -> Result<()> {
-        let refused = |name: &str, what: &str| {
-            Err(Error::option(name, format!("{what}is not for `engine`; estimate without it")))
-        };
+    /// Refuses what a cluster cannot do.
+    pub fn check_engine(&self, data: bool) -> Result<()> {
         if self.method != <&Method>::default() {
-            return refused("method", "other than em ");
+            return Err(Error::option("method", "other than em is not for `engine`; estimate without it"));
         }
-        for (name, texts) in &self.chosen {
-            match SparkEm::TAKES.iter().find(|(taken, _)| taken == name) {
-                None => return refused(name, ""),
-                Some((_, Some(only))) if texts.concat() != *only => {
-                    return refused(name, &format!("other than {only} "));
-                }
-                Some(_) => {}
-            }
-        }
-        Ok(())
+        self.check_taken()?;
+        SparkEm::check(&configured(self)?, data)
     }
 
     /// Refuses options of other methods.
@@ -191,13 +189,11 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_does_one_form_of_one_method() {
-        let plain = [("relevance", "table"), ("prior", "none"), ("shrink", "none"), ("resamples", "0"), ("seed", "2")];
-        assert!(chosen(&plain).check_engine().is_ok());
-        let refusal = |options: &[(&str, &str)]| chosen(options).check_engine().unwrap_err().to_string();
+    fn a_cluster_does_one_method() {
+        assert!(chosen(&[("per_user", "true"), ("clusters", "3")]).check_engine(true).is_ok());
+        let refusal = |options: &[(&str, &str)]| chosen(options).check_engine(false).unwrap_err().to_string();
         assert_eq!(refusal(&[("method", "swap")]), "`method` other than em is not for `engine`; estimate without it");
-        assert_eq!(refusal(&[("clusters", "3")]), "`clusters` is not for `engine`; estimate without it");
-        assert_eq!(refusal(&[("prior", "fitted")]), "`prior` other than none is not for `engine`; estimate without it");
+        assert!(refusal(&[("per_user", "true"), ("shrink", "none")]).starts_with("`prior` other than none is not for"));
     }
 
     #[test]

@@ -8,7 +8,6 @@ use rayon::prelude::*;
 use super::stored::{StoredObservations, StoringObservations};
 use crate::Result;
 use crate::counts::{Cell, CountsView, by_document};
-use crate::random::fraction;
 
 /// Cells merged over the users of each group, document by document, wherever they are kept.
 ///
@@ -174,12 +173,6 @@ pub(super) fn observe_users(counts: &dyn CountsView) -> Result<Box<dyn Observed>
     observe(counts, &(0..counts.users().len() as u32).collect::<Vec<_>>(), None)
 }
 
-/// Users that a random share of them should leave.
-const ENOUGH_USERS: f64 = 1000.0;
-
-/// The share of what users saw that is held out.
-const HELD_OUT: f64 = 0.2;
-
 fn group_count(group_of_user: &[u32]) -> usize {
     group_of_user.iter().max().map_or(1, |&most| most as usize + 1)
 }
@@ -228,18 +221,15 @@ impl Observations {
         observations
     }
 
-    /// What users saw, every user a group, in two parts with the same documents: about four fifths to fit and one to predict. What
-    /// a user saw for a query is in one part. Of logs with more than `most` cells, those of a random share of the users or, where
-    /// users are few, of the queries are taken.
-    pub fn halves(counts: &dyn CountsView, keep: Option<&[bool]>, seed: u64, most: usize) -> Result<Sampled<2>> {
-        Sampled::of(counts, keep, seed, most, |user, query| {
-            usize::from(fraction(seed, u64::from(user), u64::from(query)) < HELD_OUT)
-        })
+    /// No documents yet.
+    pub fn nothing(positions: usize, groups: usize) -> Self {
+        Observations { positions, groups, ..Observations::default() }
     }
 
-    /// The same share in one part.
-    pub fn sample(counts: &dyn CountsView, keep: Option<&[bool]>, seed: u64, most: usize) -> Result<Sampled<1>> {
-        Sampled::of(counts, keep, seed, most, |_, _| 0)
+    /// Cells whose users are groups already, sorted.
+    pub fn of_groups(cells: &[Cell], positions: usize, groups: usize) -> Self {
+        let numbers: Vec<u32> = (0..groups as u32).collect();
+        Observations { groups, ..Observations::of_cells(cells, positions, &numbers) }
     }
 
     /// All groups taken together.
@@ -256,7 +246,7 @@ impl Observations {
     }
 
     /// Adds a document's entries, slots of which may repeat: (slot, clicks, misses).
-    fn push(&mut self, entries: &mut [(u32, f64, f64)]) {
+    pub fn push(&mut self, entries: &mut [(u32, f64, f64)]) {
         entries.sort_by_key(|(slot, ..)| *slot);
         for of_slot in entries.chunk_by(|a, b| a.0 == b.0) {
             self.slots.push(of_slot[0].0);
@@ -295,98 +285,6 @@ impl Observations {
     pub fn entries_of(&self, doc: usize) -> Range<usize> {
         let start = if doc == 0 { 0 } else { self.ends[doc - 1] };
         start..self.ends[doc]
-    }
-}
-
-/// What some users saw, or all of them for some queries, every user a group, in parts with the same documents.
-pub(super) struct Sampled<const PARTS: usize> {
-    pub parts: [Observations; PARTS],
-    /// The number of each document among all that are kept. Where anything was left out, documents without entries are too.
-    pub docs: Vec<u32>,
-    /// Whether anything was left out.
-    pub is_part: bool,
-    /// The new number of each user who was taken.
-    number: Vec<u32>,
-    /// The entries of the document at work, by part.
-    rows: [Vec<(u32, f64, f64)>; PARTS],
-}
-
-/// The number of users who were not taken.
-const NOT_TAKEN: u32 = u32::MAX;
-
-impl<const PARTS: usize> Sampled<PARTS> {
-    /// About `most` entries, in parts by user and query: of a random share of the users, who are numbered anew, or where
-    /// that would leave few of them, of the queries.
-    fn of(
-        counts: &dyn CountsView,
-        keep: Option<&[bool]>,
-        seed: u64,
-        most: usize,
-        part_of: impl Fn(u32, u32) -> usize,
-    ) -> Result<Self> {
-        let share = most as f64 / counts.totals().cells.max(1) as f64;
-        let by_users = share * counts.users().len() as f64 >= ENOUGH_USERS;
-        let chosen = |number: u32| share >= 1.0 || fraction(seed, u64::from(number), u64::MAX) < share;
-        let mut sampled = Self::nothing(counts, share < 1.0, |user| !by_users || chosen(user));
-        let (mut kept, mut number) = (Kept { keep, seen: 0 }, 0);
-        counts.for_each_cells(|cells| {
-            for of_doc in by_document(cells) {
-                if kept.next(1).is_none_or(|keep| keep[0]) {
-                    if by_users || chosen(of_doc[0].query) {
-                        sampled.add(of_doc, &part_of);
-                    }
-                    sampled.push((of_doc[0].query, of_doc[0].doc), number);
-                    number += 1;
-                }
-            }
-        })?;
-        Ok(sampled)
-    }
-
-    fn nothing(counts: &dyn CountsView, is_part: bool, taken: impl Fn(u32) -> bool) -> Self {
-        let mut groups = 0;
-        let mut renumber = |user: u32| match taken(user) {
-            true => {
-                groups += 1;
-                groups - 1
-            }
-            false => NOT_TAKEN,
-        };
-        let number = (0..counts.users().len() as u32).map(&mut renumber).collect();
-        let positions = counts.totals().max_position as usize;
-        let empty = |_| Observations { positions, groups: groups as usize, ..Observations::default() };
-        let rows = std::array::from_fn(|_| Vec::new());
-        Sampled { parts: std::array::from_fn(empty), docs: Vec::new(), is_part, number, rows }
-    }
-
-    fn add(&mut self, of_doc: &[Cell], part_of: impl Fn(u32, u32) -> usize) {
-        let positions = self.parts[0].positions as u32;
-        for cell in of_doc {
-            let number = self.number[cell.user as usize];
-            if number != NOT_TAKEN {
-                let (clicks, misses) = (cell.clicks as f64, (cell.impressions - cell.clicks) as f64);
-                let row = (number * positions + cell.position - 1, clicks, misses);
-                self.rows[part_of(cell.user, cell.query)].push(row);
-            }
-        }
-    }
-
-    /// Ends a document.
-    fn push(&mut self, pair: (u32, u32), number: u32) {
-        if self.is_part && self.rows.iter().all(Vec::is_empty) {
-            return;
-        }
-        self.docs.push(number);
-        for (part, rows) in self.parts.iter_mut().zip(&mut self.rows) {
-            part.docs.push(pair);
-            part.push(rows);
-            rows.clear();
-        }
-    }
-
-    /// Of values for all documents those of the documents here.
-    pub fn select(&self, values: &[f64]) -> Vec<f64> {
-        self.docs.iter().map(|&doc| values[doc as usize]).collect()
     }
 }
 
@@ -475,39 +373,5 @@ mod tests {
         assert_eq!(part.of(1).iter().collect::<Vec<_>>(), [(1, 0.0, 5.0)]);
         assert_eq!(observations.pieces(1), [0..1, 1..2]);
         assert_eq!(observations.pieces(3).first(), Some(&(0..2)));
-    }
-
-    /// Each of `users` saw one document of each of `queries`.
-    fn seen(users: u32, queries: u32) -> Counts {
-        let cell = |query, user| Cell { query, doc: 0, position: 1, user, impressions: 2, clicks: 1 };
-        let cells = (0..queries).flat_map(|query| (0..users).map(move |user| cell(query, user))).collect();
-        Counts { users: Ids::numbered(users as usize), cells, ..Counts::default() }
-    }
-
-    #[test]
-    fn what_a_user_saw_for_a_query_is_in_one_part() {
-        let all = seen(40, 50);
-        let Sampled { parts: [kept, held], is_part, .. } = Observations::halves(&all, None, 1, 10_000).unwrap();
-        assert!(!is_part);
-        assert_eq!((kept.groups, kept.docs.len(), held.docs.len()), (40, 50, 50));
-        let count = |part: &Observations, doc: usize| part.entries_of(doc).len();
-        assert!((0..50).all(|doc| count(&kept, doc) + count(&held, doc) == 40));
-        let share = held.slots.len() as f64 / 2000.0;
-        assert!((share - HELD_OUT).abs() < 0.04, "{share}");
-    }
-
-    #[test]
-    fn samples_keep_users_where_they_are_few() {
-        let Sampled { parts: [few], docs, .. } = Observations::sample(&seen(40, 50), None, 1, 200).unwrap();
-        // Whole queries: all users or none; of none, documents are left out.
-        assert_eq!((few.groups, few.docs.len()), (40, docs.len()));
-        assert!((0..docs.len()).all(|doc| few.entries_of(doc).len() == 40 && few.docs[doc].0 == docs[doc]));
-        assert!((40..=600).contains(&few.slots.len()), "{}", few.slots.len());
-        let Sampled { parts: [many], .. } = Observations::sample(&seen(4000, 2), None, 1, 4000).unwrap();
-        assert!((1800..2200).contains(&many.groups) && many.slots.len() == 2 * many.groups, "{}", many.groups);
-        assert!(!Observations::sample(&seen(4, 2), None, 1, 8).unwrap().is_part);
-        let keep: Vec<bool> = (0..50).map(|doc| doc % 2 == 0).collect();
-        let half = Observations::sample(&seen(4, 50), Some(&keep), 1, 1000).unwrap();
-        assert_eq!((half.docs.len(), half.parts[0].docs[3]), (25, (6, 0)));
     }
 }

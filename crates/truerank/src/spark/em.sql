@@ -1,4 +1,4 @@
--- The sums of Regression-EM with one γ for each (query, document). A slot is a position, or a user and a position.
+-- The sums of Regression-EM with one γ for each (query, document). A slot is a user and a position.
 
 -- @documents
 -- Each document with its clicks and impressions, and a number to join by.
@@ -9,18 +9,8 @@ FROM (
     GROUP BY query, doc
 ) AS counted;
 
--- @entries of positions
+-- @entries
 -- What happened to each document in each slot.
-SELECT
-    d.document,
-    c.position - 1 AS slot,
-    CAST(SUM(c.clicks) AS DOUBLE) AS clicks,
-    CAST(SUM(c.impressions - c.clicks) AS DOUBLE) AS misses
-FROM em_cells AS c
-JOIN em_documents AS d ON c.query = d.query AND c.doc = d.doc
-GROUP BY d.document, c.position;
-
--- @entries of users
 SELECT
     d.document,
     u.number * {positions} + c.position - 1 AS slot,

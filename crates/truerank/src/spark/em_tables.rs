@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::cluster::{Cluster, Row};
 use super::statements::{double, number};
 use super::users::{LogUsers, SCRATCH};
-use crate::files::table::{TableWriter, ids_array, ids_field};
+use crate::files::table::TableWriter;
 use crate::ids::Ids;
 use crate::propensity::Evidence;
 use crate::propensity::em::MARGIN;
@@ -29,10 +29,6 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    pub fn groups(&self) -> usize {
-        self.shown.len() / self.positions
-    }
-
     pub fn impressions(&self) -> f64 {
         self.shown.iter().sum()
     }
@@ -57,7 +53,7 @@ pub(super) struct Tables<'a> {
     cluster: &'a Cluster,
     scratch: &'a Path,
     positions: usize,
-    /// The users, sorted; none where all are taken together.
+    /// The users, sorted.
     pub users: Ids,
     /// n(u) of each.
     pub sessions: Vec<f64>,
@@ -67,42 +63,19 @@ pub(super) struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     /// Prepares the cells of a folder of counts.
-    pub fn make(
-        cluster: &'a Cluster,
-        counts: &Path,
-        scratch: &'a Path,
-        per_user: bool,
-        positions: usize,
-    ) -> Result<Self> {
-        let mut tables = Tables { cluster, scratch, positions, users: Ids::default(), sessions: Vec::new(), last: 0 };
+    pub fn make(cluster: &'a Cluster, counts: &Path, scratch: &'a Path, positions: usize) -> Result<Self> {
         cluster.parquet("em_cells", &counts.join("cells.parquet"))?;
+        let LogUsers { ids: users, sessions } = LogUsers::read_and_number(cluster, counts, scratch, "em_users")?;
+        let sessions = sessions.into_iter().map(|sessions| sessions as f64).collect();
+        let tables = Tables { cluster, scratch, positions, users, sessions, last: 0 };
         tables.materialise("documents", &statement("documents", &[]))?;
-        if per_user {
-            tables.read_users(counts)?;
-        }
-        let of = if per_user { "entries of users" } else { "entries of positions" };
-        tables.materialise("entries", &statement(of, &[("positions", positions.to_string())]))?;
+        tables.materialise("entries", &statement("entries", &[("positions", positions.to_string())]))?;
         Ok(tables)
-    }
-
-    fn read_users(&mut self, counts: &Path) -> Result<()> {
-        let found = LogUsers::read(self.cluster, counts, self.scratch)?;
-        let path = self.scratch.join("users.parquet");
-        let users = found.ids;
-        let fields = vec![ids_field("user", &users), Field::new("number", DataType::Int64, false)];
-        let mut writer = TableWriter::create(&path, SCRATCH, fields, &[])?;
-        let numbers = Int64Array::from_iter_values(0..users.len() as i64);
-        writer.write(vec![ids_array(&users, 0..users.len()), Arc::new(numbers)])?;
-        writer.finish()?;
-        self.users = users;
-        self.sessions = found.sessions.into_iter().map(|sessions| sessions as f64).collect();
-        self.cluster.parquet("em_users", &path)
     }
 
     /// The sums of the slots.
     pub fn slots(&self) -> Result<Slots> {
-        let groups = self.users.len().max(1);
-        let count = groups * self.positions;
+        let count = self.users.len() * self.positions;
         let mut slots = Slots { positions: self.positions, shown: vec![0.0; count], clicks: vec![0.0; count] };
         for row in self.cluster.rows(&statement("slots", &[]))? {
             let slot = self.slot(&row, count)?;
@@ -230,7 +203,7 @@ mod tests {
     #[test]
     fn statements_are_found_and_filled_in() {
         let values = ["gamma", "tiny", "margin", "length", "positions"].map(|name| (name, "7".to_string()));
-        let names = ["documents", "entries of positions", "entries of users", "slots", "links", "start"];
+        let names = ["documents", "entries", "slots", "links", "start"];
         for name in names.into_iter().chain(["expected", "relevance", "lengths", "jump"]) {
             let query = statement(name, &values);
             assert!(query.contains("SELECT") && !query.contains(['{', '}', '@']), "{name}: {query}");

@@ -1,10 +1,11 @@
 //! Counts logs, estimates examination and weighs clicks on a cluster: files that it sees enter, the same artefacts leave.
 //!
-//! [`SparkCount`] counts with the statements of [`sql`](crate::sql); [`SparkEm`] sums up the iterations of EM there, and
-//! [`SparkRelevance`] the cells of each document. The cluster is named by the address of its Spark Connect server,
+//! [`SparkCount`] counts with the statements of [`sql`](crate::sql); [`SparkEm`] asks for the sums over cells that EM needs, and
+//! [`SparkRelevance`] for those of each document. The cluster is named by the address of its Spark Connect server,
 //! `sc://host:port`. Only the client of that server is left out of builds without the feature `spark`, which refuse every
 //! address.
 
+mod by_document;
 mod check;
 #[cfg(feature = "spark")]
 mod cluster;
@@ -15,6 +16,7 @@ mod copy;
 mod copy_lists;
 mod count;
 mod em;
+mod em_each;
 mod em_tables;
 mod far;
 mod paths;
@@ -24,6 +26,7 @@ mod rows;
 mod session;
 mod source;
 mod statements;
+mod user_sums;
 mod users;
 #[cfg(feature = "spark")]
 mod values;

@@ -7,14 +7,14 @@ use arrow_array::types::Float64Type;
 use arrow_array::{Float64Array, Int32Array};
 use arrow_schema::{DataType, Field};
 
+use super::by_document::by_document;
 use super::cluster::Cluster;
-use super::copy::for_each_batch;
 use super::far::{far_meta, near_meta};
 use super::statements::{double, statement};
 use super::users::{LogUsers, SCRATCH};
 use crate::files::TemporaryFolder;
 use crate::files::table::{Columns, TableWriter, ids_array, ids_field};
-use crate::ids::{Ids, Interner};
+use crate::ids::Ids;
 use crate::progress::Progress;
 use crate::propensity::{Examination, Propensities, list_field, lists, past_the_last_known};
 use crate::relevance::{
@@ -148,7 +148,7 @@ impl Summing<'_> {
     fn exposures(&self, progress: &dyn Progress) -> Result<Exposures<'static>> {
         let sums = self.save("relevance_sums", &statement(SQL, "sums", &[]))?;
         progress.advance(1)?;
-        let found = by_document(&sums, shared_sums)?;
+        let found = by_document(&sums, shared_sums, |_| 0)?;
         let mut of_pairs: Vec<CellSums> = found.rows.iter().map(|(.., (_, own))| *own).collect();
         let keys: Vec<(u32, u32)> = found.rows.iter().map(|(query, doc, _)| (*query, *doc)).collect();
         let shared = found.rows.into_iter().map(|(query, doc, (shared, _))| (query, doc, shared));
@@ -156,9 +156,10 @@ impl Summing<'_> {
         let mean = [("mean", double(exposures.mean_relevance()))];
         let spreads = self.save("relevance_spreads", &statement(SQL, "spreads", &mean))?;
         progress.advance(1)?;
-        let spreads = by_document(&spreads, |columns| {
+        let of_columns = |columns: &Columns<'_>| {
             Ok(columns.floats("spread")?.into_iter().zip(columns.floats("relative_spread")?).collect())
-        })?;
+        };
+        let spreads = by_document(&spreads, of_columns, |_| 0)?;
         if !keys.iter().copied().eq(spreads.rows.iter().map(|(query, doc, _)| (*query, *doc))) {
             return Err(Error::parameter(
                 "Spark gave sums of other documents the second time; were the counts changed?",
@@ -205,36 +206,9 @@ fn shared_sums(columns: &Columns<'_>) -> Result<Vec<(SummedPair, CellSums)>> {
     Ok((0..columns.len()).map(row).collect())
 }
 
-/// Rows by document, sorted by the numbers of query and document.
-struct ByDocument<T> {
-    queries: Ids,
-    docs: Ids,
-    rows: Vec<(u32, u32, T)>,
-}
-
-/// Reads what Spark wrote, a row for each query and document in any order.
-fn by_document<T>(folder: &Path, values: impl Fn(&Columns<'_>) -> Result<Vec<T>>) -> Result<ByDocument<T>> {
-    let (mut queries, mut docs, mut rows) = (Interner::default(), Interner::default(), Vec::new());
-    for_each_batch(folder, |columns| {
-        let (query, doc) = (columns.ids("query", &mut queries)?, columns.ids("doc", &mut docs)?);
-        rows.extend(query.into_iter().zip(doc).zip(values(columns)?).map(|((query, doc), value)| (query, doc, value)));
-        Ok(())
-    })?;
-    let ((queries, query_number), (docs, doc_number)) = (queries.into_sorted(), docs.into_sorted());
-    for (query, doc, _) in &mut rows {
-        (*query, *doc) = (query_number[*query as usize], doc_number[*doc as usize]);
-    }
-    rows.sort_unstable_by_key(|(query, doc, _)| (*query, *doc));
-    match rows.windows(2).any(|two| (two[0].0, two[0].1) == (two[1].0, two[1].1)) {
-        true => Err(Error::input(folder, "has a document of a query twice, but Spark was asked to sum them")),
-        false => Ok(ByDocument { queries, docs, rows }),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::table::FileType;
     use crate::relevance::{EstimationChoice, Estimator, Estimators};
 
     #[test]
@@ -258,30 +232,6 @@ mod tests {
             let query = statement(SQL, name, &values);
             assert!(query.contains("SELECT") && !query.contains(['{', '}', '@']), "{name}: {query}");
         }
-    }
-
-    #[test]
-    fn rows_are_sorted_by_the_order_of_their_ids() {
-        let folder = tempfile::tempdir().unwrap();
-        let kind = FileType { name: "other", version: 1 };
-        let ids = |values: &[i64]| Ids::Integers(values.to_vec());
-        let (queries, docs) = (ids(&[10, 9]), ids(&[3, 20]));
-        let write = |part: &str, rows: [(usize, usize); 2]| {
-            let fields = vec![ids_field("query", &queries), ids_field("doc", &docs)];
-            let mut writer = TableWriter::create(&folder.path().join(part), kind, fields, &[]).unwrap();
-            let columns =
-                vec![ids_array(&queries, rows.iter().map(|row| row.0)), ids_array(&docs, rows.iter().map(|row| row.1))];
-            writer.write(columns).unwrap();
-            writer.finish().unwrap();
-        };
-        let read = || by_document(folder.path(), |columns| Ok(vec![(); columns.len()]));
-        write("part-0-a", [(0, 0), (0, 1)]);
-        write("part-1-a", [(1, 1), (1, 0)]);
-        let found = read().unwrap();
-        assert_eq!((found.queries, found.docs), (ids(&[9, 10]), ids(&[3, 20])));
-        assert_eq!(found.rows, [(0, 0, ()), (0, 1, ()), (1, 0, ()), (1, 1, ())]);
-        write("part-2-a", [(0, 0), (1, 0)]);
-        assert!(read().err().unwrap().to_string().contains("has a document of a query twice"));
     }
 
     #[test]

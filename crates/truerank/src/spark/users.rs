@@ -1,11 +1,15 @@
 //! The users of a log: a folder of counts enters, their ids and sessions leave.
 
 use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::Int64Array;
+use arrow_schema::{DataType, Field};
 
 use super::cluster::Cluster;
 use super::copy::for_each_batch;
 use crate::Result;
-use crate::files::table::FileType;
+use crate::files::table::{FileType, TableWriter, ids_array, ids_field};
 use crate::ids::{Ids, Interner};
 
 /// What is written for the cluster to read, and removed in the end.
@@ -34,5 +38,18 @@ impl LogUsers {
         let mut sessions = vec![0; ids.len()];
         numbers.iter().zip(found).for_each(|(number, count)| sessions[*number as usize] = count);
         Ok(LogUsers { ids, sessions })
+    }
+
+    /// The same, and gives their numbers to the cluster, as the columns `user` and `number` of this name.
+    pub fn read_and_number(cluster: &Cluster, counts: &Path, scratch: &Path, name: &str) -> Result<Self> {
+        let users = Self::read(cluster, counts, scratch)?;
+        let path = scratch.join("users.parquet");
+        let fields = vec![ids_field("user", &users.ids), Field::new("number", DataType::Int64, false)];
+        let mut writer = TableWriter::create(&path, SCRATCH, fields, &[])?;
+        let numbers = Int64Array::from_iter_values(0..users.ids.len() as i64);
+        writer.write(vec![ids_array(&users.ids, 0..users.ids.len()), Arc::new(numbers)])?;
+        writer.finish()?;
+        cluster.parquet(name, &path)?;
+        Ok(users)
     }
 }

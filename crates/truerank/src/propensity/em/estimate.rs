@@ -9,9 +9,12 @@ use crate::counts::CountsView;
 use crate::data::Dataset;
 use crate::progress::{Progress, Silent};
 use crate::propensity::bootstrap::{check_resamples, standard_errors};
+use crate::propensity::log_users::LogUsers;
 use crate::propensity::observations::{Observed, observe};
 use crate::propensity::users::HeldOut;
-use crate::propensity::{Details, Evidence, Fit, Joined, Propensities, SCALE, UserClusters, average, largest, rescale};
+use crate::propensity::{
+    CellsElsewhere, Details, Evidence, Fit, Joined, Propensities, SCALE, UserClusters, average, largest, rescale,
+};
 use crate::{Error, Result};
 
 /// What Regression-EM found.
@@ -42,9 +45,24 @@ impl RegressionEm {
 
     /// The same of a log that may have been joined with its features before.
     pub fn estimate_of(&self, log: &Joined<'_>, progress: &dyn Progress) -> Result<EmEstimate> {
+        self.estimate_by(log, LogUsers::Here(log.counts), progress)
+    }
+
+    /// The same of users whose cells are elsewhere; `log` is what all of them did together. Where θ of each is free
+    /// ([`EmUsers::Each`]), all cells have to be here.
+    pub(crate) fn estimate_elsewhere(
+        &self,
+        log: &Joined<'_>,
+        cells: &dyn CellsElsewhere,
+        progress: &dyn Progress,
+    ) -> Result<EmEstimate> {
+        self.estimate_by(log, LogUsers::Elsewhere(cells), progress)
+    }
+
+    fn estimate_by(&self, log: &Joined<'_>, log_users: LogUsers<'_>, progress: &dyn Progress) -> Result<EmEstimate> {
         let counts = log.counts;
         self.check()?;
-        let (users, relevance) = (self.users_among(counts.users().len())?, self.relevance_with(log.data));
+        let (users, relevance) = (self.users_among(log_users.ids().len())?, self.relevance_with(log.data));
         if counts.totals().clicks == 0 {
             return Err(Error::parameter("the log has no clicks, so nothing can be said about examination"));
         }
@@ -54,10 +72,10 @@ impl RegressionEm {
             _ => vec![0; counts.users().len()],
         };
         // First, as documents that are not in the data set compare nothing either.
-        let mut fitting = Fitting::new(self, (users, relevance), log, data, &group_of_user, progress)?;
+        let mut fitting = Fitting::new(self, (users, log_users, relevance), log, data, &group_of_user, progress)?;
         let mut notes = fitting.identify(log)?;
         notes.extend(fitting.unmatched.take());
-        let found = match &fitting.users {
+        let found = match &fitting.whose {
             EmUsers::Together | EmUsers::Each => fitting.each()?,
             EmUsers::Shrunk => fitting.kinds(None)?,
             EmUsers::Grouped(groups) => fitting.kinds(Some(groups))?,
@@ -108,9 +126,12 @@ fn data_for<'a>(relevance: &RelevanceForm, data: Option<&'a Dataset>) -> Result<
 /// One estimation at work.
 pub(super) struct Fitting<'a> {
     pub em: &'a RegressionEm,
-    users: EmUsers,
+    whose: EmUsers,
     relevance: RelevanceForm,
+    /// What all users did together is asked of these.
     pub counts: &'a dyn CountsView,
+    /// And what each of them did of these.
+    pub users: LogUsers<'a>,
     data: Option<&'a Dataset>,
     /// Every user by themselves where θ of each is free, else all together.
     pub observations: Box<dyn Observed>,
@@ -141,7 +162,7 @@ pub(super) struct Estimated {
 impl<'a> Fitting<'a> {
     fn new(
         em: &'a RegressionEm,
-        (users, relevance): (EmUsers, RelevanceForm),
+        (whose, users, relevance): (EmUsers, LogUsers<'a>, RelevanceForm),
         log: &Joined<'a>,
         data: Option<&'a Dataset>,
         group_of_user: &[u32],
@@ -158,11 +179,12 @@ impl<'a> Fitting<'a> {
             keep: matched.keep,
             rows: matched.rows,
             progress,
-            sessions: match users {
+            sessions: match whose {
                 EmUsers::Together => vec![counts.totals().sessions as f64],
-                _ => counts.sessions_per_user().into_iter().map(|sessions| sessions as f64).collect(),
+                _ => users.sessions(),
             },
             users,
+            whose,
             relevance,
         })
     }
@@ -170,11 +192,11 @@ impl<'a> Fitting<'a> {
     /// Says what cannot be compared; an error if nothing can, or not everything and that was asked for.
     fn identify(&self, log: &Joined<'_>) -> Result<Vec<String>> {
         let by_features = self.data.is_some();
-        let graph = match self.users {
-            EmUsers::Together => log.comparable_positions(by_features)?,
-            _ => log.comparable_users(by_features)?,
+        let graph = match self.whose {
+            EmUsers::Together => log.comparable_positions(by_features)?.clone(),
+            _ => self.users.comparable(log, by_features)?,
         };
-        let mut notes = graph.explain(self.counts);
+        let mut notes = graph.explain(self.users.ids());
         if graph.nothing_connects_positions() || (self.em.strict && !graph.is_connected()) {
             return Err(Error::parameter(format!(
                 "examination is not identifiable from this log: {}",
@@ -183,7 +205,7 @@ impl<'a> Fitting<'a> {
         }
         notes.extend(self.data.and_then(Dataset::fill_note));
         // Where users are shrunk, θ without clicks is what others say.
-        if matches!(self.users, EmUsers::Together | EmUsers::Each) {
+        if matches!(self.whose, EmUsers::Together | EmUsers::Each) {
             notes.extend(graph.explain_silent());
         }
         Ok(notes)
@@ -193,7 +215,7 @@ impl<'a> Fitting<'a> {
     fn each(&self) -> Result<Estimated> {
         let observations = self.observations.as_ref();
         let (basis, fit) = self.fit(observations)?;
-        let personal = self.users == EmUsers::Each;
+        let personal = self.whose == EmUsers::Each;
         let (population_errors, by_user_errors) =
             self.resample(observations, &basis, &fit, &self.sessions, personal)?;
         Ok(Estimated {
@@ -276,18 +298,18 @@ impl<'a> Fitting<'a> {
         let divide = |values: &mut [f64]| values.iter_mut().for_each(|value| *value /= scale);
         divide(&mut found.by_user);
         found.clusters.iter_mut().for_each(|clusters| divide(&mut clusters.examination));
-        if matches!(self.users, EmUsers::Shrunk | EmUsers::Grouped(_)) {
+        if matches!(self.whose, EmUsers::Shrunk | EmUsers::Grouped(_)) {
             divide(&mut found.by_user_errors);
         }
         let opinion = SecondOpinion::of(self.counts, self.em.resamples, self.em.seed)?;
         notes.extend(opinion.as_ref().and_then(|it| it.contradiction(&found.population, &found.population_errors)));
-        let personalized = self.users != EmUsers::Together;
-        let users = if personalized { self.counts.users().clone() } else { Default::default() };
+        let personalized = self.whose != EmUsers::Together;
+        let users = if personalized { self.users.ids().clone() } else { Default::default() };
         let docs = self.observations.docs().iter().zip(&found.fit.relevance);
         let details = Details {
             population: Evidence { standard_errors: found.population_errors, ..Evidence::of_positions(self.counts)? },
             by_user: match (personalized, self.em.evidence_of_users) {
-                (true, true) => Evidence { standard_errors: found.by_user_errors, ..Evidence::of_users(self.counts)? },
+                (true, true) => Evidence { standard_errors: found.by_user_errors, ..self.users.evidence()? },
                 _ => Evidence::default(),
             },
             fit: Some(Fit {
@@ -316,7 +338,7 @@ impl<'a> Fitting<'a> {
 impl Fitting<'_> {
     /// What stands in the file.
     fn method(&self) -> String {
-        let users = match self.users {
+        let users = match self.whose {
             EmUsers::Together => "em",
             EmUsers::Each => "personalized em",
             EmUsers::Shrunk => "personalized em, shrunk toward the population",

@@ -6,13 +6,15 @@ use super::estimate::{Estimated, Fitting};
 use super::expectation::Weighted;
 use super::fit::{Basis, Fitted};
 use super::hierarchy::{Clicks, Hierarchy, Slots};
-use super::passes::{EachUser, Passes};
+use super::passes::{EachUser, Passes, Pieces, Summed, UsersGiven};
 use super::prior::Mean;
 use super::squarem::Squarem;
 use crate::Result;
 use crate::progress::Silent;
 use crate::propensity::by_user::UserEntries;
-use crate::propensity::observations::{Observations, Sampled, observe};
+use crate::propensity::log_users::LogUsers;
+use crate::propensity::observations::Observations;
+use crate::propensity::sampled::{Sampled, narrow};
 use crate::propensity::users::{
     ClusterCount, Grouping, HeldOut, Kinds, Rows, UserClicks, candidates, choose, gained_nothing, sorted_clusters,
 };
@@ -65,9 +67,7 @@ impl Fitting<'_> {
         };
         let found = match count {
             0 => Found::alike(population, users),
-            _ if self.counts.totals().cells <= MOST_FITTED as u64 => {
-                self.fit_kinds(&basis, &population, (count, groups))?
-            }
+            _ if self.users.cells() <= MOST_FITTED as u64 => self.fit_kinds(&basis, &population, (count, groups))?,
             _ => self.fit_many(&basis, &population, (count, groups))?,
         };
         self.estimated(found, held_out)
@@ -76,7 +76,7 @@ impl Fitting<'_> {
     /// Kinds, users and documents together, with all users at hand.
     fn fit_kinds(&self, basis: &Basis<'_>, population: &Fitted, asked: (usize, Option<&UserGroups>)) -> Result<Found> {
         let of_each: Vec<u32> = (0..self.sessions.len() as u32).collect();
-        let observations = observe(self.counts, &of_each, self.keep.as_deref())?;
+        let observations = self.users.observe(&of_each, self.keep.as_deref())?;
         let clicks = Clicks::new(observations.as_ref(), None)?;
         let exposed = clicks.exposed_to(&population.relevance)?;
         let users = clicks.of_users(&exposed);
@@ -92,14 +92,18 @@ impl Fitting<'_> {
 
     /// The same for logs in which users, or what they saw, are many: kinds of a random part of them, then a few steps with all.
     fn fit_many(&self, basis: &Basis<'_>, population: &Fitted, asked: (usize, Option<&UserGroups>)) -> Result<Found> {
-        let sampled = Observations::sample(self.counts, self.keep.as_deref(), self.em.seed, MOST_FITTED)?;
+        let (docs, keep) = (self.observations.docs(), self.keep.as_deref());
+        let sampled = self.users.sample(docs, keep, self.em.seed, MOST_FITTED)?;
         let (of_part, kinds) = self.kinds_of(&sampled, basis, population, asked)?;
         drop(sampled);
-        let entries = UserEntries::of(self.counts, self.keep.as_deref())?;
+        let users: Box<dyn UsersGiven + '_> = match self.users {
+            LogUsers::Here(counts) => Box::new(Pieces::new(UserEntries::of(counts, keep)?)),
+            LogUsers::Elsewhere(cells) => Box::new(Summed::new(cells, keep)?),
+        };
         let clicks = Clicks::new(self.observations.as_ref(), None)?;
         self.progress.begin("estimating users", LAST_STEPS as u64);
-        let squarem = Squarem { iterations: LAST_STEPS, ..self.squarem() };
-        let passes = Passes::new(&entries, clicks.of_docs(), basis.mean(&clicks), kinds, clicks.impressions());
+        let squarem = Squarem { iterations: LAST_STEPS.min(self.em.iterations), ..self.squarem() };
+        let passes = Passes::new(users, clicks.of_docs(), basis.mean(&clicks), kinds, clicks.impressions());
         // Documents are as all users say at first; what they are like before their clicks, as the part says that knows of kinds.
         let start = Fitted { relevance: population.relevance.clone(), ..of_part };
         let (fit, kinds, users) = passes.run(&start, squarem, self.progress)?;
@@ -146,7 +150,8 @@ impl Fitting<'_> {
     /// A user's sessions of a query are held out together: within a page clicks depend on each other, and kinds of
     /// pages would otherwise pass for kinds of users.
     fn choose(&self, basis: &Basis<'_>, most: usize) -> Result<(usize, Vec<HeldOut>)> {
-        let sampled = Observations::halves(self.counts, self.keep.as_deref(), self.em.seed, MOST_TRIED)?;
+        let (docs, keep) = (self.observations.docs(), self.keep.as_deref());
+        let sampled = self.users.halves(docs, keep, self.em.seed, MOST_TRIED)?;
         let trial = Trial::of(self, basis, &sampled)?;
         let (mut numbers, mut by_user) = (Vec::new(), Vec::<Vec<f64>>::new());
         self.progress.begin("choosing the number of kinds", candidates(most).len() as u64);
@@ -204,7 +209,7 @@ impl Fitting<'_> {
         }
         let part = self.part_of_queries(row_of_user.iter().max().map_or(1, |&most| most as usize + 1));
         let keep = if part.share < 1.0 { part.keep.as_deref() } else { self.keep.as_deref() };
-        let merged = observe(self.counts, row_of_user, keep)?;
+        let merged = self.users.observe(row_of_user, keep)?;
         let (basis, fit) = self.fit_rows(merged.as_ref(), &part.rows)?;
         let mut sessions = vec![0.0; merged.groups()];
         self.sessions.iter().zip(row_of_user).for_each(|(n, row)| sessions[*row as usize] += n);
@@ -224,19 +229,14 @@ impl Fitting<'_> {
     /// The queries that are resampled, where users are in so many rows.
     fn part_of_queries(&self, rows: usize) -> PartOfQueries {
         let docs = self.observations.docs();
-        let entries = (docs.len() * self.observations.positions() * rows).min(self.counts.totals().cells as usize);
+        let entries = (docs.len() * self.observations.positions() * rows).min(self.users.cells() as usize);
         let share = (MOST_RESAMPLED as f64 / entries.max(1) as f64).min(1.0);
         if share == 1.0 {
             return PartOfQueries { share, keep: None, rows: self.rows.clone() };
         }
         let chosen = |query: u32| fraction(self.em.seed, u64::from(query), RESAMPLED) < share;
-        let mut taken = docs.iter().map(|&(query, _)| chosen(query));
         let rows = self.rows.iter().zip(docs).filter(|(_, (query, _))| chosen(*query)).map(|(row, _)| *row).collect();
-        let keep = match &self.keep {
-            None => taken.collect(),
-            Some(keep) => keep.iter().map(|keep| *keep && taken.next().unwrap_or(false)).collect(),
-        };
-        PartOfQueries { share, keep: Some(keep), rows }
+        PartOfQueries { share, keep: Some(narrow(self.keep.as_deref(), docs, chosen)), rows }
     }
 }
 

@@ -3,6 +3,8 @@
 mod choice;
 mod crossfit;
 mod design;
+#[cfg(test)]
+mod elsewhere;
 mod estimate;
 #[cfg(test)]
 mod everywhere;

@@ -3,6 +3,7 @@
 //! This is the [`hierarchy`](super::hierarchy) with kinds in another order. A step goes over users, a piece at a time: given γ, the clicks of a
 //! user say what kind the user is of and what θ is, and how exposed that left each document. Then documents follow from their
 //! exposure, and the priors from both. θ of users is never held, so what a step holds grows with documents alone.
+//! Where cells are elsewhere, a step asks for two sums over them, and then θ of users passes through here.
 
 use std::ops::Range;
 
@@ -13,6 +14,7 @@ use super::prior::{Mean, Posterior, best_shape, log_marginal};
 use super::squarem::{Iteration, Squarem, extrapolate};
 use crate::Result;
 use crate::progress::Progress;
+use crate::propensity::CellsElsewhere;
 use crate::propensity::by_user::{UserEntries, UserPiece};
 use crate::propensity::gamma::{SHAPES, digamma};
 use crate::propensity::users::{ExpectedUsers, KindSums, Kinds, Table, UserClicks};
@@ -25,23 +27,46 @@ const MOST_SUMS: usize = 1 << 25;
 
 /// Users given documents, documents given users.
 pub(super) struct Passes<'a> {
-    entries: &'a UserEntries,
+    users: Box<dyn UsersGiven + 'a>,
     /// Clicks of each document.
     clicks: &'a [f64],
     mean: Mean<'a>,
     kinds: Kinds,
     /// Every document counts once.
     weights: Vec<f64>,
-    runs: Vec<Range<usize>>,
     impressions: f64,
 }
 
+/// What users say where documents are known, wherever their cells are.
+pub(super) trait UsersGiven {
+    /// What all users say together, given γ of each document, and how exposed that leaves documents.
+    fn together(&self, kinds: &Kinds, relevance: &[f64]) -> Result<Seen>;
+
+    /// θ and kind of each user, given γ.
+    fn each(&self, kinds: &Kinds, relevance: &[f64]) -> Result<EachUser>;
+}
+
 /// What a pass over users says.
-struct Seen {
+pub(super) struct Seen {
     log_likelihood: f64,
     /// Impressions of each document by the θ of who saw them.
     exposure: Vec<f64>,
     sums: KindSums,
+}
+
+/// Users whose entries are here, piece by piece.
+pub(super) struct Pieces {
+    entries: UserEntries,
+    runs: Vec<Range<usize>>,
+}
+
+/// Users whose cells are elsewhere.
+pub(super) struct Summed<'a> {
+    cells: &'a dyn CellsElsewhere,
+    /// Which of the shown documents are kept, if not all.
+    keep: Option<&'a [bool]>,
+    /// Clicks of each slot on these.
+    clicks: Vec<f64>,
 }
 
 /// What is said of each user in the end.
@@ -63,11 +88,14 @@ struct Filled<'o> {
 
 impl<'a> Passes<'a> {
     /// The clicks of documents are those of the same log.
-    pub fn new(entries: &'a UserEntries, clicks: &'a [f64], mean: Mean<'a>, kinds: Kinds, impressions: f64) -> Self {
-        let runs = (MOST_SUMS / entries.docs.max(1)).clamp(1, RUNS);
-        let size = entries.len().div_ceil(runs).max(1);
-        let runs = (0..entries.len()).step_by(size).map(|start| start..entries.len().min(start + size)).collect();
-        Passes { entries, clicks, mean, kinds, weights: vec![1.0; clicks.len()], runs, impressions }
+    pub fn new(
+        users: Box<dyn UsersGiven + 'a>,
+        clicks: &'a [f64],
+        mean: Mean<'a>,
+        kinds: Kinds,
+        impressions: f64,
+    ) -> Self {
+        Passes { users, clicks, mean, kinds, weights: vec![1.0; clicks.len()], impressions }
     }
 
     /// Climbs from what `known` says of documents; kinds are taken from where they are.
@@ -82,7 +110,7 @@ impl<'a> Passes<'a> {
         let start = self.point(&known.relevance, known.shape());
         let found = squarem.run(start, &mut self, progress)?;
         let (relevance, _) = self.load(&found.x);
-        let users = self.each_user(&relevance)?;
+        let users = self.users.each(&self.kinds, &relevance)?;
         let fitted = Fitted {
             examination: Vec::new(),
             relevance,
@@ -114,15 +142,48 @@ impl<'a> Passes<'a> {
         let shape = of_docs[0].clamp(SHAPES.0.ln(), SHAPES.1.ln()).exp();
         (relevance.par_iter().map(|log| log.exp()).collect(), shape)
     }
+}
 
-    /// What users say, given γ, and how exposed that leaves documents.
-    fn users_given(&self, relevance: &[f64]) -> Result<Seen> {
-        let tables = self.kinds.tables();
+impl Pieces {
+    pub fn new(entries: UserEntries) -> Self {
+        let runs = (MOST_SUMS / entries.docs.max(1)).clamp(1, RUNS);
+        let size = entries.len().div_ceil(runs).max(1);
+        let runs = (0..entries.len()).step_by(size).map(|start| start..entries.len().min(start + size)).collect();
+        Pieces { entries, runs }
+    }
+
+    /// What the clicks of a piece's users say.
+    fn expect(
+        &self,
+        piece: &UserPiece<'_>,
+        kinds: &Kinds,
+        relevance: &[f64],
+        tables: &[Table],
+    ) -> Result<ExpectedUsers> {
+        let positions = self.entries.positions;
+        let slots = piece.users.len() * positions;
+        let (mut clicked, mut exposed) = (vec![0.0; slots], vec![0.0; slots]);
+        piece.for_each(positions, |slot, doc, clicks, shown| {
+            clicked[slot] += clicks;
+            exposed[slot] += shown * relevance[doc];
+        })?;
+        Ok(kinds.expect_with(tables, &UserClicks { clicks: &clicked, exposed: &exposed, positions }))
+    }
+
+    /// How many users a run of pieces has.
+    fn users_of(&self, run: &Range<usize>) -> usize {
+        run.clone().map(|piece| self.entries.users_of(piece).len()).sum()
+    }
+}
+
+impl UsersGiven for Pieces {
+    fn together(&self, kinds: &Kinds, relevance: &[f64]) -> Result<Seen> {
+        let tables = kinds.tables();
         let run = |pieces: &Range<usize>| {
-            let mut seen = self.nothing();
+            let mut seen = Seen::nothing(kinds, relevance.len());
             pieces.clone().try_for_each(|piece| {
                 let piece = self.entries.piece(piece)?;
-                let expected = self.expect(&piece, relevance, &tables)?;
+                let expected = self.expect(&piece, kinds, relevance, &tables)?;
                 piece.for_each(self.entries.positions, |slot, doc, _, shown| {
                     seen.exposure[doc] += shown * expected.theta[slot];
                 })?;
@@ -133,54 +194,75 @@ impl<'a> Passes<'a> {
             Ok(seen)
         };
         let made: Vec<Result<Seen>> = self.runs.par_iter().with_max_len(1).map(run).collect();
-        let mut whole = self.nothing();
+        let mut whole = Seen::nothing(kinds, relevance.len());
         for part in made {
             whole.add(&part?);
         }
         Ok(whole)
     }
 
-    fn nothing(&self) -> Seen {
-        Seen { log_likelihood: 0.0, exposure: vec![0.0; self.clicks.len()], sums: self.kinds.no_sums() }
-    }
-
-    /// What the clicks of a piece's users say.
-    fn expect(&self, piece: &UserPiece<'_>, relevance: &[f64], tables: &[Table]) -> Result<ExpectedUsers> {
-        let positions = self.entries.positions;
-        let slots = piece.users.len() * positions;
-        let (mut clicked, mut exposed) = (vec![0.0; slots], vec![0.0; slots]);
-        piece.for_each(positions, |slot, doc, clicks, shown| {
-            clicked[slot] += clicks;
-            exposed[slot] += shown * relevance[doc];
-        })?;
-        Ok(self.kinds.expect_with(tables, &UserClicks { clicks: &clicked, exposed: &exposed, positions }))
-    }
-
-    /// θ and kind of each user, given γ.
-    fn each_user(&self, relevance: &[f64]) -> Result<EachUser> {
+    fn each(&self, kinds: &Kinds, relevance: &[f64]) -> Result<EachUser> {
         let (users, positions) = (self.entries.users, self.entries.positions);
         let slots = users * positions;
         let mut all = EachUser { theta: vec![0.0; slots], deviation: vec![0.0; slots], kind: vec![0; users] };
-        let tables = self.kinds.tables();
+        let tables = kinds.tables();
         let filled = all.split(self.runs.iter().map(|run| self.users_of(run)), positions);
         let work: Vec<(&Range<usize>, Filled<'_>)> = self.runs.iter().zip(filled).collect();
         work.into_par_iter().with_max_len(1).try_for_each(|(run, mut filled)| {
             run.clone().try_for_each(|piece| {
                 let piece = self.entries.piece(piece)?;
-                filled.take(&self.expect(&piece, relevance, &tables)?, self.kinds.count());
+                filled.take(&self.expect(&piece, kinds, relevance, &tables)?, kinds.count());
                 Ok(())
             })
         })?;
         Ok(all)
     }
+}
 
-    /// How many users a run of pieces has.
-    fn users_of(&self, run: &Range<usize>) -> usize {
-        run.clone().map(|piece| self.entries.users_of(piece).len()).sum()
+impl<'a> Summed<'a> {
+    pub fn new(cells: &'a dyn CellsElsewhere, keep: Option<&'a [bool]>) -> Result<Self> {
+        let clicks = cells.slots(keep)?.clicks.into_iter().map(|clicks| clicks as f64).collect();
+        Ok(Summed { cells, keep, clicks })
+    }
+
+    fn expect(&self, kinds: &Kinds, relevance: &[f64]) -> Result<ExpectedUsers> {
+        // What has no γ was shown in vain: it exposes nobody.
+        let exposed = match self.keep {
+            None => self.cells.exposed(relevance)?,
+            Some(keep) => {
+                let mut of_kept = relevance.iter();
+                let gamma = |keep: &bool| if *keep { of_kept.next().copied().unwrap_or(0.0) } else { 0.0 };
+                self.cells.exposed(&keep.iter().map(gamma).collect::<Vec<f64>>())?
+            }
+        };
+        let positions = self.cells.positions();
+        Ok(kinds.expect(&UserClicks { clicks: &self.clicks, exposed: &exposed, positions }))
+    }
+}
+
+impl UsersGiven for Summed<'_> {
+    fn together(&self, kinds: &Kinds, relevance: &[f64]) -> Result<Seen> {
+        let expected = self.expect(kinds, relevance)?;
+        let mut exposure = self.cells.exposure(&expected.theta)?;
+        if let Some(keep) = self.keep {
+            let mut kept = keep.iter();
+            exposure.retain(|_| kept.next().is_some_and(|keep| *keep));
+        }
+        Ok(Seen { log_likelihood: expected.log_likelihood, exposure, sums: expected.sums })
+    }
+
+    fn each(&self, kinds: &Kinds, relevance: &[f64]) -> Result<EachUser> {
+        let expected = self.expect(kinds, relevance)?;
+        let kind = expected.of_user(kinds.count());
+        Ok(EachUser { theta: expected.theta, deviation: expected.deviation, kind })
     }
 }
 
 impl Seen {
+    fn nothing(kinds: &Kinds, docs: usize) -> Self {
+        Seen { log_likelihood: 0.0, exposure: vec![0.0; docs], sums: kinds.no_sums() }
+    }
+
     fn add(&mut self, other: &Seen) {
         self.log_likelihood += other.log_likelihood;
         self.exposure.par_iter_mut().zip(&other.exposure).for_each(|(sum, part)| *sum += part);
@@ -218,7 +300,7 @@ impl Iteration for Passes<'_> {
 
     fn step(&mut self, x: &mut Vec<f64>) -> Result<f64> {
         let (relevance, shape) = self.load(x);
-        let seen = self.users_given(&relevance)?;
+        let seen = self.users.together(&self.kinds, &relevance)?;
         let of_doc = |doc: usize| {
             let (mean, clicks, exposure) = (self.mean.of(doc), self.clicks[doc], seen.exposure[doc]);
             let (after, rate) = (shape + clicks, shape / mean + exposure);

@@ -7,7 +7,7 @@ use super::expectation::Weighted;
 use super::fit::{Basis, Fitted};
 use super::hierarchy::{Clicks, Hierarchy, Slots};
 use super::logistic::Logistic;
-use super::passes::Passes;
+use super::passes::{Passes, Pieces};
 use super::prior::Mean;
 use super::relevance::RelevanceModel;
 use super::squarem::Squarem;
@@ -299,7 +299,13 @@ fn passes_over_users_arrive_where_the_hierarchy_does() {
     let (slow, _) = slow.run(start, squarem, &Silent).unwrap();
 
     let entries = UserEntries::of(&counts, None).unwrap();
-    let passes = Passes::new(&entries, clicks.of_docs(), clicks.mean_by_place(), kinds, clicks.impressions());
+    let passes = Passes::new(
+        Box::new(Pieces::new(entries)),
+        clicks.of_docs(),
+        clicks.mean_by_place(),
+        kinds,
+        clicks.impressions(),
+    );
     let (fast, _, users) = passes.run(&population, squarem, &Silent).unwrap();
 
     for pair in fast.log_likelihood.windows(2) {

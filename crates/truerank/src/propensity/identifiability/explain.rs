@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{Grouping, Identifiability, Links, sorted_distinct};
-use crate::counts::CountsView;
 use crate::ids::Ids;
 
 /// The most kinds of pieces that are named one by one.
@@ -28,8 +27,8 @@ impl fmt::Display for Identifiability {
 impl Identifiability {
     /// What a user should know before θ is fitted: the pieces, and what would connect them.
     ///
-    /// Empty where there is nothing to say. `counts` are those that were checked.
-    pub fn explain(&self, counts: &dyn CountsView) -> Vec<String> {
+    /// Empty where there is nothing to say. `users` are those of the counts that were checked.
+    pub fn explain(&self, users: &Ids) -> Vec<String> {
         let mut lines = Vec::new();
         if self.pieces.is_empty() {
             return vec!["there are no clicks, so nothing is known about who looks where".to_string()];
@@ -42,7 +41,7 @@ impl Identifiability {
             ));
         } else if !self.is_connected() {
             lines.push(self.headline());
-            lines.extend(self.smaller_pieces(counts));
+            lines.extend(self.smaller_pieces(users));
         }
         if !self.is_connected() {
             lines.push(self.way_out());
@@ -80,7 +79,7 @@ impl Identifiability {
     }
 
     /// One line for the pieces of the same positions, those of the most users first.
-    fn smaller_pieces(&self, counts: &dyn CountsView) -> Vec<String> {
+    fn smaller_pieces(&self, users: &Ids) -> Vec<String> {
         if self.grouping == Grouping::Population {
             return Vec::new();
         }
@@ -95,7 +94,7 @@ impl Identifiability {
         kinds.sort_by_key(|(_, groups)| std::cmp::Reverse(groups.len()));
         let line = |(positions, groups): &(Vec<u32>, Vec<u32>)| {
             let verb = if groups.len() == 1 { "shares" } else { "share" };
-            let whom = self.groups_text(groups, counts);
+            let whom = self.groups_text(groups, users);
             format!("{whom} {verb} {} with the rest at {}", self.nothing_shared(), positions_text(positions))
         };
         let mut lines: Vec<String> = kinds.iter().take(MOST_LINES).map(line).collect();
@@ -115,8 +114,8 @@ impl Identifiability {
     }
 
     /// Such as `users 17, 23, 31 and 410 others`.
-    fn groups_text(&self, groups: &[u32], counts: &dyn CountsView) -> String {
-        let name = |&group: &u32| match (self.grouping, counts.users()) {
+    fn groups_text(&self, groups: &[u32], users: &Ids) -> String {
+        let name = |&group: &u32| match (self.grouping, users) {
             (Grouping::Users, Ids::Integers(values)) => values[group as usize].to_string(),
             (Grouping::Users, Ids::Texts(texts)) => format!("{:?}", texts.get(group as usize)),
             _ => (group + 1).to_string(),

@@ -6,10 +6,8 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use rayon::prelude::*;
 
+use super::Seen;
 use super::union_find::UnionFind;
-use super::{Seen, Slots};
-use crate::Result;
-use crate::counts::{CountsView, by_document};
 use crate::data::Dataset;
 
 /// How many documents of a position are looked at: the ends of an interval are then exact to about half a percent of them.
@@ -42,41 +40,51 @@ fn bits(row: &[f32]) -> impl Iterator<Item = u32> {
     row.iter().map(|value| (value + 0.0).to_bits())
 }
 
-/// Joins live slots that have features to their position's hub, and the hubs of positions whose features overlap.
-pub(super) fn link_positions(
-    counts: &dyn CountsView,
-    slots: &Slots<'_>,
-    seen: &Seen,
-    rows: &[Option<u32>],
-    data: &Dataset,
-    sets: &mut UnionFind,
-) -> Result<()> {
-    let hub = |position: usize| (slots.count() + position) as u32;
-    let mut shown: Vec<Vec<u32>> = vec![Vec::new(); slots.positions];
-    let mut rows = rows.iter();
-    counts.for_each_cells(|cells| {
-        for (of_doc, row) in by_document(cells).zip(&mut rows) {
-            let Some(row) = *row else { continue };
-            for slot in seen.live_slots(of_doc, slots) {
-                let position = slot as usize % slots.positions;
-                sets.unite(slot, hub(position));
-                // A document's cells are together, so a row that several groups saw is the last one pushed.
-                if shown[position].last() != Some(&row) {
-                    shown[position].push(row);
+/// Which documents with features were shown at each position, in slots with clicks.
+pub(super) struct ByPosition<'a> {
+    data: &'a Dataset,
+    /// The row of each document.
+    rows: &'a [Option<u32>],
+    /// The hub of the first position.
+    hubs: u32,
+    /// A bit for each document.
+    shown: Vec<Vec<u64>>,
+}
+
+impl<'a> ByPosition<'a> {
+    pub fn new(data: &'a Dataset, rows: &'a [Option<u32>], seen: &Seen) -> Self {
+        let words = rows.len().div_ceil(64);
+        ByPosition { data, rows, hubs: seen.live.len() as u32, shown: vec![vec![0; words]; seen.positions] }
+    }
+
+    /// Joins a live slot to its position's hub where the document it saw has features.
+    pub fn add(&mut self, doc: u32, slot: u32, sets: &mut UnionFind) {
+        if self.rows[doc as usize].is_some() {
+            let position = slot as usize % self.shown.len();
+            sets.unite(slot, self.hubs + position as u32);
+            self.shown[position][doc as usize / 64] |= 1 << (doc % 64);
+        }
+    }
+
+    /// Joins the hubs of positions whose features overlap.
+    pub fn link(self, sets: &mut UnionFind) {
+        let intervals: Vec<Option<Vec<(f32, f32)>>> =
+            self.shown.par_iter().map(|shown| intervals(&self.rows_of(shown), self.data)).collect();
+        for (a, of_a) in (self.hubs..).zip(&intervals) {
+            for (b, of_b) in (self.hubs..).zip(&intervals).skip_while(|(b, _)| *b <= a) {
+                let (Some(of_a), Some(of_b)) = (of_a, of_b) else { continue };
+                if !sets.together(a, b) && overlap(of_a, of_b) {
+                    sets.unite(a, b);
                 }
             }
         }
-    })?;
-    let intervals: Vec<Option<Vec<(f32, f32)>>> = shown.par_iter().map(|rows| intervals(rows, data)).collect();
-    for (a, of_a) in intervals.iter().enumerate() {
-        for (b, of_b) in intervals.iter().enumerate().skip(a + 1) {
-            let (Some(of_a), Some(of_b)) = (of_a, of_b) else { continue };
-            if !sets.together(hub(a), hub(b)) && overlap(of_a, of_b) {
-                sets.unite(hub(a), hub(b));
-            }
-        }
     }
-    Ok(())
+
+    /// The rows of the documents whose bits are set, in order.
+    fn rows_of(&self, shown: &[u64]) -> Vec<u32> {
+        let is_shown = |doc: usize| shown[doc / 64] >> (doc % 64) & 1 == 1;
+        self.rows.iter().enumerate().filter(|(doc, _)| is_shown(*doc)).filter_map(|(_, row)| *row).collect()
+    }
 }
 
 /// The interval of each feature's central 90 %; none for too few documents.

@@ -7,7 +7,7 @@ mod union_find;
 use std::borrow::Cow;
 
 use crate::counts::{Cell, CountsView, by_document};
-use crate::propensity::Joined;
+use crate::propensity::{CellsElsewhere, Joined};
 use crate::{Error, Result};
 use union_find::UnionFind;
 
@@ -116,7 +116,16 @@ impl Identifiability {
     pub fn of(log: &Joined<'_>, groups: Groups<'_>, links: Links) -> Result<Self> {
         let slots = groups.slots(log.counts)?;
         let seen = Seen::of(log.counts, &slots)?;
-        let sets = link(log, &slots, &seen, links)?;
+        let sets = link(log, &seen, links, |take| {
+            let mut doc = 0;
+            log.counts.for_each_cells(|cells| {
+                for of_doc in by_document(cells) {
+                    let shown = of_doc.iter().filter(|cell| cell.impressions > 0);
+                    shown.for_each(|cell| take(doc, slots.of(cell)));
+                    doc += 1;
+                }
+            })
+        })?;
         let (mut pieces, piece_of_slot) = pieces(slots.positions, &seen.live, sets);
         log.counts.for_each_cells(|cells| {
             for cell in cells {
@@ -129,6 +138,21 @@ impl Identifiability {
         Ok(Self::of_pieces(slots.positions, pieces, silent, groups.grouping(), links))
     }
 
+    /// The pieces of users whose cells are elsewhere. `log` has all users together.
+    pub(super) fn elsewhere(log: &Joined<'_>, cells: &dyn CellsElsewhere, by_features: bool) -> Result<Self> {
+        let links = if by_features { Links::Regression } else { Links::Documents };
+        let of_slots = cells.slots(None)?;
+        let is_any = |counts: &[u64]| counts.iter().map(|&count| count > 0).collect::<Vec<bool>>();
+        let seen = Seen {
+            positions: cells.positions(),
+            shown: is_any(&of_slots.impressions),
+            live: is_any(&of_slots.clicks),
+            clicked: clicked(log.counts)?,
+        };
+        let sets = link(log, &seen, links, |take| cells.for_each_shown(take))?;
+        Ok(Self::of_sets(&seen, sets, &of_slots.impressions, Grouping::Users, links))
+    }
+
     /// The pieces of slots of which these pairs are linked by a clicked document; a value for each slot.
     pub(crate) fn of_links(
         positions: usize,
@@ -138,16 +162,22 @@ impl Identifiability {
         groups: Groups<'_>,
     ) -> Self {
         let live: Vec<bool> = clicks.iter().map(|&clicks| clicks > 0.0).collect();
+        let shown = impressions.iter().map(|&impressions| impressions > 0).collect();
         let mut sets = UnionFind::new(live.len() + positions);
         pairs.iter().for_each(|&(a, b)| sets.unite(a, b));
-        let (mut pieces, piece_of_slot) = pieces(positions, &live, sets);
+        let seen = Seen { positions, shown, live, clicked: Vec::new() };
+        Self::of_sets(&seen, sets, impressions, groups.grouping(), Links::Documents)
+    }
+
+    fn of_sets(seen: &Seen, sets: UnionFind, impressions: &[u64], grouping: Grouping, links: Links) -> Self {
+        let (mut pieces, piece_of_slot) = pieces(seen.positions, &seen.live, sets);
         for (&piece, impressions) in piece_of_slot.iter().zip(impressions) {
             if let Some(piece) = pieces.get_mut(piece as usize) {
                 piece.impressions += impressions;
             }
         }
-        let silent = silent(positions, &live, |slot| impressions[slot] > 0);
-        Self::of_pieces(positions, pieces, silent, groups.grouping(), Links::Documents)
+        let silent = silent(seen.positions, &seen.live, |slot| seen.shown[slot]);
+        Self::of_pieces(seen.positions, pieces, silent, grouping, links)
     }
 
     fn of_pieces(
@@ -253,6 +283,7 @@ impl Slots<'_> {
 
 /// What one pass over the cells tells.
 struct Seen {
+    positions: usize,
     /// Whether each slot has impressions.
     shown: Vec<bool>,
     /// Whether each slot has clicks.
@@ -264,7 +295,7 @@ struct Seen {
 impl Seen {
     fn of(counts: &dyn CountsView, slots: &Slots<'_>) -> Result<Self> {
         let (shown, live) = (vec![false; slots.count()], vec![false; slots.count()]);
-        let mut seen = Seen { shown, live, clicked: Vec::new() };
+        let mut seen = Seen { positions: slots.positions, shown, live, clicked: Vec::new() };
         counts.for_each_cells(|cells| by_document(cells).for_each(|of_doc| seen.add(of_doc, slots)))?;
         Ok(seen)
     }
@@ -275,51 +306,59 @@ impl Seen {
             self.shown[slot] |= cell.impressions > 0;
             self.live[slot] |= cell.clicks > 0;
         }
-        self.clicked.push(of_doc.iter().any(|cell| cell.clicks > 0));
+        self.clicked.push(is_clicked(of_doc));
     }
+}
 
-    /// The slots with clicks that a document was shown in.
-    fn live_slots<'c>(&'c self, of_doc: &'c [Cell], slots: &'c Slots<'_>) -> impl Iterator<Item = u32> + 'c {
-        let shown = of_doc.iter().filter(|cell| cell.impressions > 0).map(|cell| slots.of(cell));
-        shown.filter(|&slot| self.live[slot as usize])
-    }
+fn is_clicked(of_doc: &[Cell]) -> bool {
+    of_doc.iter().any(|cell| cell.clicks > 0)
+}
+
+/// Whether each document was clicked.
+fn clicked(counts: &dyn CountsView) -> Result<Vec<bool>> {
+    let mut clicked = Vec::with_capacity(counts.totals().shown as usize);
+    counts.for_each_cells(|cells| clicked.extend(by_document(cells).map(is_clicked)))?;
+    Ok(clicked)
 }
 
 /// Sets of slots, and after them of one hub per position.
-fn link(log: &Joined<'_>, slots: &Slots<'_>, seen: &Seen, links: Links) -> Result<UnionFind> {
-    let (counts, mut sets) = (log.counts, UnionFind::new(slots.count() + slots.positions));
-    if links == Links::Documents {
-        let own: Vec<u32> = (0..seen.clicked.len() as u32).collect();
-        link_shared(counts, slots, seen, &own, &mut sets)?;
-        return Ok(sets);
-    }
-    let (data, rows) = (log.require_data()?, &log.join()?.rows);
-    link_shared(counts, slots, seen, &features::same_vectors(rows, data), &mut sets)?;
-    if links == Links::Regression {
-        features::link_positions(counts, slots, seen, rows, data, &mut sets)?;
-    }
-    Ok(sets)
-}
-
-/// Links the live slots that saw documents of one γ. `gamma` is, for each document, the first one with the same γ.
-fn link_shared(
-    counts: &dyn CountsView,
-    slots: &Slots<'_>,
+///
+/// `for_each_shown` hands over the document and the slot of every cell that was shown, in any order: live slots that saw documents of
+/// one γ are linked.
+fn link(
+    log: &Joined<'_>,
     seen: &Seen,
-    gamma: &[u32],
-    sets: &mut UnionFind,
-) -> Result<()> {
+    links: Links,
+    for_each_shown: impl Fn(&mut dyn FnMut(u32, u32)) -> Result<()>,
+) -> Result<UnionFind> {
+    let mut sets = UnionFind::new(seen.live.len() + seen.positions);
+    let gamma = match links {
+        Links::Documents => (0..seen.clicked.len() as u32).collect(),
+        Links::Vectors | Links::Regression => features::same_vectors(&log.join()?.rows, log.require_data()?),
+    };
+    let mut by_position = match links {
+        Links::Regression => Some(features::ByPosition::new(log.require_data()?, &log.join()?.rows, seen)),
+        Links::Documents | Links::Vectors => None,
+    };
     let mut clicked = vec![false; gamma.len()];
     gamma.iter().zip(&seen.clicked).for_each(|(&gamma, of_doc)| clicked[gamma as usize] |= of_doc);
     let mut first = vec![None; gamma.len()];
-    let mut gammas = gamma.iter().map(|&gamma| gamma as usize);
-    counts.for_each_cells(|cells| {
-        for (of_doc, gamma) in by_document(cells).zip(&mut gammas) {
-            for slot in seen.live_slots(of_doc, slots).filter(|_| clicked[gamma]) {
-                sets.unite(slot, *first[gamma].get_or_insert(slot));
-            }
+    for_each_shown(&mut |doc, slot| {
+        if !seen.live[slot as usize] {
+            return;
         }
-    })
+        let gamma = gamma[doc as usize] as usize;
+        if clicked[gamma] {
+            sets.unite(slot, *first[gamma].get_or_insert(slot));
+        }
+        if let Some(by_position) = &mut by_position {
+            by_position.add(doc, slot, &mut sets);
+        }
+    })?;
+    if let Some(by_position) = by_position {
+        by_position.link(&mut sets);
+    }
+    Ok(sets)
 }
 
 /// The pieces, in the order of their first slots and without their impressions, and the piece of each slot.

@@ -56,7 +56,7 @@ fn one_fixed_ranking_compares_no_positions() {
     assert!(found.nothing_connects_positions() && !found.positions_connected());
     assert_eq!(found.to_string(), "no two positions can be compared");
     assert_eq!(
-        found.explain(&counts),
+        found.explain(&counts.users),
         [
             "no two positions can be compared, as no clicked document was seen at two of them: clicks cannot tell \
              examination from relevance",
@@ -74,7 +74,7 @@ fn swaps_connect_what_they_swap() {
     let found = of(&swapped, Groups::Population);
     assert!(!found.is_connected() && !found.nothing_connects_positions());
     assert_eq!(
-        found.explain(&swapped),
+        found.explain(&swapped.users),
         [
             "the clicks fall into 2 pieces that nothing compares, each with a scale of its own: positions 1–3; \
              positions 4–6",
@@ -86,7 +86,7 @@ fn swaps_connect_what_they_swap() {
     let found = of(&counts(&cells), Groups::Population);
     assert!(found.is_connected() && found.positions_connected());
     assert_eq!(found.to_string(), "positions 1–6 can be compared");
-    assert!(found.explain(&counts(&cells)).is_empty());
+    assert!(found.explain(&counts(&cells).users).is_empty());
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn users_without_common_queries_are_named() {
     let way_out = "to connect them, log queries that these users have in common with the rest, estimate larger groups of \
                    users, or pass features of the documents";
     assert_eq!(
-        found.explain(&both),
+        found.explain(&both.users),
         [
             "the clicks fall into 2 pieces that nothing compares, each with a scale of its own; the largest has positions \
              1–2 of 2 users and 65 % of the impressions",
@@ -127,12 +127,16 @@ fn users_without_common_queries_are_named() {
     let mut names = Ids::default();
     ["a", "b\n", "c", "d"].into_iter().for_each(|name| names.push_text(name));
     both.users = names;
-    assert!(found.explain(&both)[1].starts_with(r#"users "b\n" and "c" share no"#), "{:?}", found.explain(&both));
+    assert!(
+        found.explain(&both.users)[1].starts_with(r#"users "b\n" and "c" share no"#),
+        "{:?}",
+        found.explain(&both.users)
+    );
     assert!(of(&both, Groups::Population).is_connected());
     let found = of(&both, Groups::Given(&[0, 0, 1, 1]));
     assert!(found.is_connected());
     let found = of(&both, Groups::Given(&[0, 1, 1, 0]));
-    assert!(found.explain(&both)[1].starts_with("group 2 shares no"), "{:?}", found.explain(&both));
+    assert!(found.explain(&both.users)[1].starts_with("group 2 shares no"), "{:?}", found.explain(&both.users));
 }
 
 #[test]
@@ -143,7 +147,7 @@ fn thousands_of_users_make_a_few_lines() {
         cells.extend(fixed(user..user + 1, 1 + user % 3, user));
     }
     let counts = counts(&cells);
-    let lines = of(&counts, Groups::Users).explain(&counts);
+    let lines = of(&counts, Groups::Users).explain(&counts.users);
     assert_eq!(lines.len(), 1 + 3 + 1);
     assert_eq!(lines[1], "users 2, 3, 4 and 2996 others share no clicked document with the rest at position 1");
     assert_eq!(lines[2], "users 2, 3, 5 and 1997 others share no clicked document with the rest at position 2");
@@ -159,7 +163,7 @@ fn equal_feature_vectors_connect() {
     let unlike = data(2, 2, |query, doc| (2 * query + doc) as f32);
     let found = Identifiability::of(&Joined::new(&counts, Some(&unlike)), Groups::Population, Links::Vectors).unwrap();
     assert!(found.nothing_connects_positions());
-    assert!(found.explain(&counts)[1].ends_with("or let a regression on the features predict relevance"));
+    assert!(found.explain(&counts.users)[1].ends_with("or let a regression on the features predict relevance"));
 }
 
 #[test]
@@ -216,11 +220,11 @@ fn documents_and_slots_without_clicks_link_nothing() {
         "position 3 has no clicks at all, and 1 of 3 pairs of a user and a position have no clicks: examination there is \
          estimated at 0"
     );
-    assert!(found.explain(&connected).is_empty());
+    assert!(found.explain(&connected.users).is_empty());
     let nothing = counts(&[(0, 0, 1, 0, 0), (0, 1, 2, 0, 0)]);
     let found = of(&nothing, Groups::Population);
     assert!(!found.is_connected() && found.nothing_connects_positions());
-    assert_eq!(found.explain(&nothing), ["there are no clicks, so nothing is known about who looks where"]);
+    assert_eq!(found.explain(&nothing.users), ["there are no clicks, so nothing is known about who looks where"]);
     assert!(of(&Counts::default(), Groups::Users).pieces.is_empty());
     assert!(!of(&counts(&[(0, 0, 1, 0, 1)]), Groups::Population).nothing_connects_positions());
 }
@@ -289,6 +293,6 @@ proptest! {
         pieces.sort_unstable();
         prop_assert_eq!(pieces, flood_fill(&counts));
         prop_assert!(found.pieces.is_sorted_by(|a, b| a.impressions >= b.impressions));
-        let _ = found.explain(&counts);
+        let _ = found.explain(&counts.users);
     }
 }

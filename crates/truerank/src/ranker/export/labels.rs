@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 
 use crate::data::{Dataset, nothing_matches, write_features};
 use crate::files::{AtomicFile, write_folder};
-use crate::log::push_field;
 use crate::ranker::Unmatched;
 use crate::relevance::{Relevance, Weight};
 use crate::{Error, Result};
@@ -96,6 +95,7 @@ pub struct Labels {
     form: LabelForm,
     max_grade: u8,
     noise: f64,
+    features: Option<usize>,
 }
 
 /// What was written.
@@ -129,7 +129,7 @@ const PARAMETERS: &str = "params.json";
 impl Labels {
     /// Labels for `trees` with all defaults.
     pub fn new(trees: Trees) -> Self {
-        Labels { trees, form: LabelForm::Weights, max_grade: 4, noise: 0.0 }
+        Labels { trees, form: LabelForm::Weights, max_grade: 4, noise: 0.0, features: None }
     }
 
     /// What a label is. Default: weights.
@@ -147,6 +147,13 @@ impl Labels {
     /// ε: how often a document of grade 0 is found relevant. Default: 0.
     pub fn click_noise(mut self, epsilon: f64) -> Self {
         self.noise = epsilon;
+        self
+    }
+
+    /// How many features the trainer has of a document, where they are elsewhere. Default: not known, and then labels of tables have
+    /// the whole prior.
+    pub fn features(mut self, features: Option<usize>) -> Self {
+        self.features = features;
         self
     }
 
@@ -175,28 +182,6 @@ impl Labels {
             write_text(&folder.join(PARAMETERS), &format!("{:#}\n", self.parameters()))
         })?;
         Ok(summary)
-    }
-
-    /// Writes the labels of all weighed documents as CSV, for whoever has the features elsewhere: `query`, `doc`, `label`, `weight`
-    /// (how much the label is to count), `impressions`, `clicks`. How many features there are is not known here, so these labels
-    /// have the whole prior.
-    pub fn write_table(&self, relevance: &Relevance, path: &Path) -> Result<LabelSummary> {
-        self.check()?;
-        let mut text = b"query,doc,label,weight,impressions,clicks\n".to_vec();
-        for found in &relevance.weights {
-            push_field(&mut text, &relevance.queries.name(found.query as usize), b',');
-            text.push(b',');
-            push_field(&mut text, &relevance.docs.name(found.doc as usize), b',');
-            let (label, weight) = (self.label(found.weight), reliability(found));
-            text.extend_from_slice(format!(",{label},{weight},{},{}\n", found.impressions, found.clicks).as_bytes());
-        }
-        write_text(path, std::str::from_utf8(&text).unwrap_or_default())?;
-        let queries = relevance.weights.chunk_by(|a, b| a.query == b.query).count();
-        let cut = match self.form {
-            LabelForm::Weights => 0,
-            _ => relevance.weights.iter().filter(|found| found.weight > 1.0).count(),
-        };
-        Ok(LabelSummary { queries, documents: relevance.weights.len(), cut, ..LabelSummary::default() })
     }
 
     /// The labels of training documents, in memory.
@@ -228,6 +213,14 @@ impl Labels {
                 "LightGBM ranks by whole numbers, but gains are not; use steps of grades, whose gains it is told",
             )),
             _ => Ok(()),
+        }
+    }
+
+    /// The relevance that labels are of, for each weighed document whether its features are known or not.
+    pub(super) fn learned(&self, relevance: &Relevance) -> Vec<f64> {
+        match self.features {
+            Some(features) => relevance.for_ranker(features),
+            None => relevance.weights.iter().map(|found| found.weight).collect(),
         }
     }
 
@@ -283,12 +276,17 @@ impl Labels {
         if part.rows.is_empty() {
             return Err(nothing_matches(data, &relevance.queries, "document with a weight", "weights'"));
         }
-        let cut = match self.form {
-            LabelForm::Weights => 0,
-            _ => shown().filter(|(_, relevance)| *relevance > 1.0).count(),
-        };
+        let cut = self.cut(shown().map(|(_, relevance)| *relevance));
         let (queries, documents) = (part.sizes.len(), part.rows.len());
         Ok((part, LabelSummary { queries, documents, cut, unmatched: unmatched(relevance, &rows) }))
+    }
+
+    /// How many documents have the highest label though their relevance is above it.
+    pub(super) fn cut(&self, relevance: impl Iterator<Item = f64>) -> usize {
+        match self.form {
+            LabelForm::Weights => 0,
+            _ => relevance.filter(|relevance| *relevance > 1.0).count(),
+        }
     }
 
     fn judged_part<'a>(&self, data: &'a Dataset) -> Result<Part<'a>> {
@@ -407,7 +405,7 @@ fn gain(grade: f64) -> f64 {
 }
 
 /// How much a label is to count: 0 for a document that nobody examined, 1 in the limit of many.
-fn reliability(weight: &Weight) -> f64 {
+pub(super) fn reliability(weight: &Weight) -> f64 {
     let share = weight.exposure / (weight.exposure + HALF_RELIABLE);
     // Six digits are more than it is worth.
     (1e6 * share).round() / 1e6
@@ -424,7 +422,7 @@ fn write_lines(path: &Path, values: &[impl std::fmt::Display]) -> Result<()> {
     write_text(path, &values.iter().map(|value| format!("{value}\n")).collect::<String>())
 }
 
-fn write_text(path: &Path, text: &str) -> Result<()> {
+pub(super) fn write_text(path: &Path, text: &str) -> Result<()> {
     let mut file = AtomicFile::create(path)?;
     file.write_all(text.as_bytes()).map_err(|e| Error::io(path, e))?;
     file.commit()

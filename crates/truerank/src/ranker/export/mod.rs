@@ -9,6 +9,7 @@ mod labels;
 mod lightgbm;
 mod onnx;
 mod protobuf;
+mod table;
 mod trees;
 mod xgboost;
 
@@ -45,19 +46,18 @@ pub enum Writes {
     Ranker(fn(&Ranker, &Export, &Path) -> Result<String>),
     /// Labels with the features of their documents.
     Labels(Trees),
-    /// Labels alone.
-    Table,
-    /// Judgments for tools that measure rankings.
-    Judgments(fn(&Relevance, &Export, &Path) -> Result<LabelSummary>),
+    /// Labels alone, or judgments for tools that measure rankings.
+    Alone(fn(&Relevance, &Export, &Path) -> Result<LabelSummary>),
 }
 
 const LABELS: &[&str] = &["labels", "steps", "click_noise"];
+const TABLES: &[&str] = &["labels", "steps", "click_noise", "features"];
 /// Beside the options of [`Export`]: who takes names of features.
 const FEATURE_NAMES: &str = "feature_names";
 
 impl ExportFormat {
     /// All forms, in the order in which they are listed.
-    pub const ALL: [ExportFormat; 9] = [
+    pub const ALL: [ExportFormat; 10] = [
         ExportFormat {
             name: "onnx",
             aliases: &[],
@@ -104,21 +104,28 @@ impl ExportFormat {
             name: "csv",
             aliases: &[],
             help: "of relevance: query, doc, label, weight, impressions and clicks of every shown document",
-            writes: Writes::Table,
-            takes: LABELS,
+            writes: Writes::Alone(table::write_csv),
+            takes: TABLES,
+        },
+        ExportFormat {
+            name: "parquet",
+            aliases: &[],
+            help: "of relevance: the same table as Parquet, to join with features on a cluster",
+            writes: Writes::Alone(table::write_parquet),
+            takes: TABLES,
         },
         ExportFormat {
             name: "quepid",
             aliases: &[],
             help: "of relevance: ratings for Quepid as CSV: query, docid, and rating, a whole number up to the highest grade",
-            writes: Writes::Judgments(judgments::write_quepid),
+            writes: Writes::Alone(judgments::write_quepid),
             takes: &["click_noise"],
         },
         ExportFormat {
             name: "workbench",
             aliases: &["search-relevance-workbench"],
             help: "of relevance: judgments for OpenSearch's Search Relevance Workbench as the JSON of its import request",
-            writes: Writes::Judgments(judgments::write_workbench),
+            writes: Writes::Alone(judgments::write_workbench),
             takes: &["name"],
         },
     ];
@@ -193,6 +200,9 @@ options! {
         steps: Option<usize> = None, usual("8 for LightGBM, 1 for XGBoost"), value("N");
         /// For steps and gains: how often a document of grade 0 is found relevant, where it is known.
         click_noise: f64 = 0.0, value("SHARE");
+        /// For csv and parquet, which are made without features: how many of them the trainer has of a document, which says how
+        /// far labels hold on to their prior.
+        features: Option<usize> = None, at_least(1.0), usual("not known: all of it"), value("N");
         /// For elasticsearch and workbench: name of the model, or of the judgments.
         name: Option<String> = None, usual("that of the file to write"), value("NAME");
     }
@@ -208,6 +218,7 @@ options! {
 impl Export {
     /// Refuses options that a form would ignore.
     pub fn check(&self, format: &'static ExportFormat) -> Result<()> {
+        self.check_ranges()?;
         if self.feature_names.is_some() && !format.takes.contains(&FEATURE_NAMES) {
             let takers: Vec<String> = ExportFormat::taking(FEATURE_NAMES).into_iter().map(ExportFormat::told).collect();
             let finding = format!("is for {}, but `to` is {}", listed(&takers), format.told());
@@ -226,14 +237,17 @@ impl Export {
     pub fn labels_for(&self, trees: Trees) -> Result<Labels> {
         let usual = if self.steps.is_some() { "steps" } else { "weights" };
         let form = LabelForm::named(self.labels.as_deref().unwrap_or(usual), self.steps, trees)?;
-        Ok(Labels::new(trees).form(form).max_grade(self.max_grade).click_noise(self.click_noise))
+        let labels = Labels::new(trees).form(form).max_grade(self.max_grade).click_noise(self.click_noise);
+        Ok(labels.features(self.features))
     }
 
     /// The labels that are asked for, as a table: gains are XGBoost's, and steps of grades have gains, which LightGBM alone is
     /// told.
-    pub fn labels_of_table(&self) -> Result<Labels> {
+    fn labels_of_table(&self) -> Result<Labels> {
         let trees = if self.labels.as_deref() == Some("gains") { Trees::XgBoost } else { Trees::LightGbm };
-        self.labels_for(trees)
+        let labels = self.labels_for(trees)?;
+        labels.check()?;
+        Ok(labels)
     }
 }
 
@@ -273,7 +287,7 @@ mod tests {
         let message = ExportFormat::for_file("torch", &other).unwrap_err().to_string();
         assert_eq!(
             message,
-            "`to` is 'torch', but should be onnx, elasticsearch, lightgbm, xgboost, csv, quepid or workbench"
+            "`to` is 'torch', but should be onnx, elasticsearch, lightgbm, xgboost, csv, parquet, quepid or workbench"
         );
     }
 
@@ -284,7 +298,7 @@ mod tests {
         let steps = Export::new().steps(4);
         assert!(steps.check(labels).is_ok());
         let message = steps.check(ranker).unwrap_err().to_string();
-        let takers = "lightgbm of relevance, xgboost of relevance or csv";
+        let takers = "lightgbm of relevance, xgboost of relevance, csv or parquet";
         assert_eq!(message, format!("`steps` is for {takers}, but `to` is lightgbm of a ranker"));
         let named = Export { feature_names: Some(vec!["a".into()]), ..Export::new() };
         assert!(named.check(ranker).is_ok());
