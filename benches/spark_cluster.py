@@ -30,22 +30,47 @@ def truerank(*arguments):
     return time.monotonic() - start
 
 
-def count(log, folder, *engine):
-    return truerank("count", log, *engine, "-o", folder / "counts")
+def count(root, folder, *engine):
+    return truerank("count", root / "log", *engine, "-o", folder / "counts")
 
 
-def propensity(data, folder, *engine):
-    return truerank("propensity", folder / "counts", "--data", data, "--per-user", *engine, "-o", folder / "propensities.parquet")
+def propensity(root, folder, *engine):
+    options = ["--data", root / "data", "--per-user", *engine]
+    return truerank("propensity", folder / "counts", *options, "-o", folder / "propensities.parquet")
 
 
-def relevance(folder, *engine):
-    given = ["--propensities", folder / "propensities.parquet", "--estimator", "all"]
-    return truerank("relevance", folder / "counts", *given, *engine, "-o", folder / "relevance.parquet")
+def relevance(root, folder, *engine):
+    options = ["--propensities", folder / "propensities.parquet", "--data", root / "data", *engine]
+    return truerank("relevance", folder / "counts", *options, "-o", folder / "relevance.parquet")
 
 
-def labels(folder, *_):
-    default = next(folder.glob("relevance*user-aware*"))
-    return truerank("export", default, "--to", "parquet", "--features", 64, "-o", folder / "labels.parquet")
+def all_estimators(_, folder, *engine):
+    options = ["--propensities", folder / "propensities.parquet", "--estimator", "all", *engine]
+    return truerank("relevance", folder / "counts", *options, "-o", folder / "estimators")
+
+
+def labels(_, folder, *__):
+    options = ["--to", "parquet", "--features", 64]
+    return truerank("export", folder / "relevance.parquet", *options, "-o", folder / "labels.parquet")
+
+
+# A command, what runs it, and what it writes.
+STEPS = [
+    ("count", count, "counts"),
+    ("propensity --per-user --data", propensity, "propensities.parquet"),
+    ("relevance --data", relevance, "relevance.parquet"),
+    ("relevance --estimator all", all_estimators, "estimators"),
+    ("export --to parquet", labels, "labels.parquet"),
+]
+
+
+def compare(here, there):
+    """In a few words, how far artefacts differ."""
+    if here.name == "counts":
+        return same_bytes(here, there)
+    if here.is_dir():
+        return "; ".join(farthest(path, there / path.name) for path in sorted(here.iterdir()))
+    return farthest(here, there)
 
 
 def same_bytes(here, there):
@@ -86,33 +111,18 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, Spark(Path(name)) as spark:
         folder = Path(name)
-        data, log = folder / "data", folder / "log"
-        truerank("generate", "--preset", "small", "-o", data)
+        truerank("generate", "--preset", "small", "-o", folder / "data")
         knobs = ["--users-per-cluster", options.users_per_cluster, "--user-noise", 0.1, "--shuffle", 0.05]
-        truerank("simulate", data, "--sessions", options.sessions, *knobs, "-o", log)
+        truerank("simulate", folder / "data", "--sessions", options.sessions, *knobs, "-o", folder / "log")
         master, _ = spark.cluster()
         settings = {"spark.executor.memory": "2g", "spark.executor.cores": 1, "spark.sql.shuffle.partitions": 8}
         engine = ["--engine", spark.connect_server(master, **settings)]
         here, there = folder / "here", folder / "there"
         here.mkdir(), there.mkdir()
         print("| step | here | two workers | artefacts |\n|---|---|---|---|")
-        steps = [
-            ("count", lambda to, *on: count(log, to, *on), lambda: same_bytes(here / "counts", there / "counts")),
-            (
-                "propensity --per-user --data",
-                lambda to, *on: propensity(data, to, *on),
-                lambda: farthest(here / "propensities.parquet", there / "propensities.parquet"),
-            ),
-            (
-                "relevance --estimator all",
-                relevance,
-                lambda: "; ".join(farthest(path, there / path.name) for path in sorted(here.glob("relevance*"))),
-            ),
-            ("export --to parquet", labels, lambda: farthest(here / "labels.parquet", there / "labels.parquet")),
-        ]
-        for step, run, compare in steps:
-            ours, theirs = run(here), run(there, *engine)
-            print(f"| `{step}` | {ours:.1f} s | {theirs:.1f} s | {compare()} |", flush=True)
+        for step, run, artefact in STEPS:
+            ours, theirs = run(folder, here), run(folder, there, *engine)
+            print(f"| `{step}` | {ours:.1f} s | {theirs:.1f} s | {compare(here / artefact, there / artefact)} |", flush=True)
         meta = json.loads((here / "counts/meta.json").read_text())
         print(f"\n{meta['impressions']:,} impressions of {meta['users']:,} users")
 

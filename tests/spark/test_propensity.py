@@ -25,7 +25,7 @@ def assert_close(ours, theirs, tolerance):
         ["--data", "--prior", "none", "--relevance", "mlp:4"],
         ["--per-user"],
         ["--data", "--per-user"],
-        ["--data", "--per-user", "--clusters", 3, "--grouping", "kmeans"],
+        ["--data", "--per-user", "--clusters", 3, "--grouping", "k-means"],
         ["--per-user", "--shrink", "population"],
     ],
     ids=lambda options: " ".join(map(str, options)) or "defaults",
@@ -42,7 +42,9 @@ def test_the_same_bytes_where_cells_are_few(local, counts, folder, options, tmp_
 
 
 def test_ids_of_any_text(local, awkward, tmp_path):
-    awkward.execute(f"COPY log TO '{tmp_path / 'log.parquet'}'")
+    # Documents that move, so that positions can be compared.
+    moving = "SELECT * REPLACE ('\"d''' || (hash(session) + position) % 5 AS doc) FROM log"
+    awkward.execute(f"COPY ({moving}) TO '{tmp_path / 'log.parquet'}'")
     truerank("count", tmp_path / "log.parquet", "-o", tmp_path / "counts")
     options = [tmp_path / "counts", "--per-user", "--shrink", "population", "--iterations", 20]
     truerank("propensity", *options, "-o", tmp_path / "here.json")

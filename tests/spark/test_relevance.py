@@ -76,6 +76,24 @@ def test_the_default_by_users(engine, counts, per_user, tmp_path):
     assert_same_relevance(counts, per_user, engine, tmp_path)
 
 
+def test_the_default_with_features(local, counts, folder, per_user, tmp_path):
+    """The prior is predicted from them."""
+    assert_same_relevance(counts, per_user, local, tmp_path, "--data", folder / "data")
+
+
+def test_labels_alone_are_those_beside_features(local, counts, folder, per_user, tmp_path):
+    weights, options = tmp_path / "weights.parquet", ["--data", folder / "data"]
+    truerank("relevance", counts, "--propensities", per_user, *options, "--engine", local, "-o", weights)
+    truerank("export", weights, "--to", "lightgbm", *options, "-o", tmp_path / "labels")
+    lines = [line.split() for line in (tmp_path / "labels/train.svm").read_text().splitlines()]
+    features = max(int(pair.split(":")[0]) for _, *pairs in lines for pair in pairs)
+    truerank("export", weights, "--to", "parquet", "--features", features, "-o", tmp_path / "labels.parquet")
+    alone = rows(tmp_path / "labels.parquet", ["label", "weight"])
+    reliabilities = map(float, (tmp_path / "labels/train.svm.weight").read_text().split())
+    beside = zip((float(label) for label, *_ in lines), reliabilities, strict=True)
+    assert sorted(alone) == sorted(beside)
+
+
 def test_every_estimator(local, counts, per_user, alike, tmp_path):
     for name, propensities in [("users", per_user), ("alike", alike)]:
         folder = tmp_path / name
@@ -136,13 +154,7 @@ def test_clicks_where_nobody_looks(local, tmp_path):
         assert "document b of query q was clicked where its examination is 0" in message
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (["--prior", "model"], "--prior model is not for --engine"),
-        (["--beta", "likelihood"], "--beta likelihood is not for --engine"),
-    ],
-)
-def test_what_does_not_follow_from_sums(counts, alike, options, expected, tmp_path):
-    command = ["relevance", counts, "--propensities", alike, *options, "--engine", "sc://nowhere", "-o", tmp_path / "r.parquet"]
-    assert expected in refusal(*command)
+def test_what_does_not_follow_from_sums(counts, alike, tmp_path):
+    options = ["--propensities", alike, "--beta", "likelihood", "--engine", "sc://nowhere"]
+    message = refusal("relevance", counts, *options, "-o", tmp_path / "r.parquet")
+    assert "--beta likelihood is not for --engine" in message

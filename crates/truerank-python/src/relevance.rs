@@ -112,14 +112,11 @@ pub fn relevance<'py>(
     options: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<PyRelevance> {
     let options: RelevanceOptions = options_of(options)?;
+    let data = data.map(PyDataset::training_part).transpose()?;
     if let Some(engine) = engine {
-        if data.is_some() {
-            return Err(to_python(Error::option("data", "is not for `engine`; estimate without it")));
-        }
-        return relevance_on(engine, counts, propensities, &options, progress);
+        return relevance_on(engine, (counts, propensities, data.as_deref()), &options, progress);
     }
     let counts = counts.cast::<PyCounts>()?;
-    let data = data.map(PyDataset::training_part).transpose()?;
     options.check(data.is_some()).map_err(to_python)?;
     let (py, counts, examined) = (counts.py(), counts.get().inner.clone(), Examined::of(propensities)?);
     let (estimation, found) = run(py, progress, |progress| {
@@ -135,16 +132,16 @@ pub fn relevance<'py>(
 /// The same where a cluster sums the cells.
 fn relevance_on(
     engine: &Bound<'_, PyAny>,
-    counts: &Bound<'_, PyAny>,
-    propensities: &Bound<'_, PyAny>,
+    (counts, propensities, data): (&Bound<'_, PyAny>, &Bound<'_, PyAny>, Option<&Dataset>),
     options: &RelevanceOptions,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<PyRelevance> {
     let (spark, folder) = (SparkRelevance::new(&address(engine)?), folder_of_counts(counts)?);
     let propensities = PyPropensities::of(propensities)?;
-    SparkRelevance::check(options).map_err(to_python)?;
-    let found =
-        run(counts.py(), progress, |progress| spark.estimate(options, &folder, &propensities, &folder, progress))?;
+    SparkRelevance::check(options, data.is_some()).map_err(to_python)?;
+    let found = run(counts.py(), progress, |progress| {
+        spark.estimate(options, &folder, &propensities, data, &folder, progress)
+    })?;
     match found.into_iter().next() {
         Some(found) => Ok(found.into()),
         None => Err(value_error("no estimator was asked for")),

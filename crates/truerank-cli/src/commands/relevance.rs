@@ -81,11 +81,11 @@ pub struct Relevance {
     reading: ReadArguments,
 
     /// Sum cells on an Apache Spark cluster that sees the counts and the output under the same paths: the address of its
-    /// Spark Connect server [default: sum here]
+    /// Spark Connect server. `--data` is read here [default: sum here]
     #[arg(
         long,
         value_name = "sc://HOST:PORT",
-        conflicts_with_all = ["click_model", "data", "diagnostics", "memory", "temporary"]
+        conflicts_with_all = ["click_model", "diagnostics", "memory", "temporary"]
     )]
     engine: Option<String>,
 
@@ -136,7 +136,7 @@ impl Relevance {
     /// What can be said before anything is read.
     fn check(&self) -> Result<()> {
         match self.engine {
-            Some(_) => SparkRelevance::check(&self.options.0)?,
+            Some(_) => SparkRelevance::check(&self.options.0, self.data.is_some())?,
             None => self.options.0.check(self.data.is_some())?,
         }
         if self.behaviour.len() != self.worth.len() {
@@ -163,7 +163,8 @@ impl Relevance {
         let fits = || together(counts, examined);
         if let (Some(url), Some(propensities)) = (&self.engine, &known.propensities) {
             let spark = SparkRelevance::new(url);
-            let found = spark.estimate(&self.options.0, counts, propensities, &self.output, progress);
+            let data = known.data.as_ref();
+            let found = spark.estimate(&self.options.0, counts, propensities, data, &self.output, progress);
             let found = found.with_context(fits)?;
             let diagnostics = found.iter().map(|_| None).collect();
             return Ok((found, diagnostics));

@@ -109,17 +109,10 @@ impl EstimationChoice {
         self.check(log.data().is_some())?;
         match self.prior_for(log.data().is_some()) {
             PriorKind::Model => Ok(self.with_prior(Prior::Model(log.predicted(predictor, progress)?))),
-            _ => Ok(self.estimation_without_features()),
+            PriorKind::None => Ok(self.with_prior(Prior::None)),
+            PriorKind::Mean => Ok(self.with_prior(Prior::Mean)),
+            PriorKind::Position => Ok(self.with_prior(Prior::Position)),
         }
-    }
-
-    /// The estimation where no prior is predicted from features.
-    pub(crate) fn estimation_without_features(&self) -> Estimation {
-        self.with_prior(match self.prior_for(false) {
-            PriorKind::None | PriorKind::Model => Prior::None,
-            PriorKind::Mean => Prior::Mean,
-            PriorKind::Position => Prior::Position,
-        })
     }
 
     /// The estimation with a prior that is known already.

@@ -4,7 +4,7 @@ use super::examined::{Examined, ModelExposures};
 use super::moments::RelevanceMoments;
 use super::summed::{CellSums, SummedExposures};
 use crate::click_model::ClickModel;
-use crate::counts::{Cell, CountsView, by_document};
+use crate::counts::{Cell, Counts, CountsView, by_document};
 use crate::ids::Ids;
 use crate::propensity::{Examination, Theta};
 use crate::{Error, Result};
@@ -66,6 +66,21 @@ impl<'a> Exposures<'a> {
     pub(crate) fn summed(sums: SummedExposures, of_pairs: Vec<CellSums>) -> Self {
         let SummedExposures { queries, docs, pairs, moments } = sums;
         Exposures { source: Source::Sums { queries, docs, of_pairs }, pairs, moments }
+    }
+
+    /// The documents as counts of one user, a cell for each.
+    pub(crate) fn shown(&self) -> Counts {
+        let (queries, docs) = self.ids();
+        let cell = |pair: &PairSums| Cell {
+            query: pair.query,
+            doc: pair.doc,
+            position: 1,
+            user: 0,
+            impressions: pair.impressions,
+            clicks: pair.clicks,
+        };
+        let cells = self.pairs.iter().map(cell).collect();
+        Counts { queries: queries.clone(), docs: docs.clone(), users: Ids::numbered(1), cells, ..Counts::default() }
     }
 
     /// Queries and documents, by whose numbers pairs go.

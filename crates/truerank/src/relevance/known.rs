@@ -50,6 +50,11 @@ impl<'a> KnownLog<'a> {
         Ok(KnownLog { exposures, ..KnownLog::new(counts, data, None) })
     }
 
+    /// A log whose exposures were summed elsewhere; `shown` has the same documents.
+    pub(crate) fn summed(shown: &'a dyn CountsView, data: Option<&'a Dataset>, exposures: Exposures<'a>) -> Self {
+        KnownLog { exposures: OnceLock::from(exposures), ..KnownLog::new(shown, data, None) }
+    }
+
     /// A log whose examination is estimated when someone asks for it.
     pub fn estimated(counts: &'a dyn CountsView, data: Option<&'a Dataset>, em: RegressionEm) -> Self {
         KnownLog::new(counts, data, Some(em))

@@ -12,13 +12,14 @@ use super::cluster::Cluster;
 use super::far::{far_meta, near_meta};
 use super::statements::{double, statement};
 use super::users::{LogUsers, SCRATCH};
+use crate::data::Dataset;
 use crate::files::TemporaryFolder;
 use crate::files::table::{Columns, TableWriter, ids_array, ids_field};
 use crate::ids::Ids;
 use crate::progress::Progress;
 use crate::propensity::{Examination, Propensities, list_field, lists, past_the_last_known};
 use crate::relevance::{
-    CellSums, Estimation, Exposures, PriorKind, Relevance, RelevanceOptions, Smoothing, SummedExposures, SummedPair,
+    CellSums, Exposures, KnownLog, Relevance, RelevanceOptions, Smoothing, SummedExposures, SummedPair,
 };
 use crate::{Error, Result};
 
@@ -31,7 +32,7 @@ const USERS: usize = 1 << 14;
 ///
 /// All that estimators need of the cells of a document are sums, and these are SQL: one pass over the cells for exposures, one for
 /// variances. What follows from the sums (β, the prior, its strength, the weights) is computed by the same code as ever, so
-/// results differ by the order of sums alone. This machine holds θ, the ids of users, and the sums and weights of documents.
+/// results differ by the order of sums alone. Features are here, where the prior is predicted from them. This machine holds θ, the ids of users, and the sums and weights of documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SparkRelevance {
     url: String,
@@ -44,15 +45,12 @@ impl SparkRelevance {
     }
 
     /// Refuses what does not follow from sums, before anything is read.
-    pub fn check(options: &RelevanceOptions) -> Result<()> {
-        let refused = |option, what| {
-            Err(Error::option(option, format!("{what} is not for `engine`; take another one, or estimate without it")))
-        };
-        match () {
-            () if options.weights.prior_for(false) == PriorKind::Model => refused("prior", "model"),
-            () if options.weights.beta == Smoothing::Likelihood => refused("beta", "likelihood"),
-            () => options.check(false),
+    pub fn check(options: &RelevanceOptions, has_data: bool) -> Result<()> {
+        if options.weights.beta == Smoothing::Likelihood {
+            let finding = "likelihood is not for `engine`; take another one, or estimate without it";
+            return Err(Error::option("beta", finding));
         }
+        options.check(has_data)
     }
 
     /// Weights by each estimator that was asked for; steps of the work are kept in a temporary folder beside `output`.
@@ -61,10 +59,11 @@ impl SparkRelevance {
         options: &RelevanceOptions,
         counts: &Path,
         propensities: &Propensities,
+        data: Option<&Dataset>,
         output: &Path,
         progress: &dyn Progress,
     ) -> Result<Vec<Relevance>> {
-        Self::check(options)?;
+        Self::check(options, data.is_some())?;
         let near = near_meta(counts)?;
         // Outlives the connection, whose end stops what still writes there.
         let scratch = TemporaryFolder::create_beside(output)?;
@@ -75,9 +74,10 @@ impl SparkRelevance {
         summing.look_up(propensities, meta.max_position)?;
         progress.advance(1)?;
         let exposures = summing.exposures(progress)?;
-        let choices = options.weights.each();
-        let weights = |estimation: Estimation| estimation.weigh(&exposures)?.relevance();
-        choices.iter().map(|choice| weights(choice.estimation_without_features())).collect()
+        let shown = exposures.shown();
+        let log = KnownLog::summed(&shown, data, exposures);
+        let estimations = options.estimations(&log, progress)?;
+        estimations.iter().map(|estimation| estimation.weigh(log.exposures(progress)?)?.relevance()).collect()
     }
 }
 
@@ -209,20 +209,21 @@ fn shared_sums(columns: &Columns<'_>) -> Result<Vec<(SummedPair, CellSums)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::relevance::{EstimationChoice, Estimator, Estimators};
+    use crate::relevance::{EstimationChoice, Estimator, Estimators, PriorKind};
 
     #[test]
     fn what_needs_single_cells_is_refused() {
-        let refusal = |weights: EstimationChoice| {
+        let check = |weights: EstimationChoice, has_data: bool| {
             let options = RelevanceOptions { weights, ..RelevanceOptions::default() };
-            SparkRelevance::check(&options).unwrap_err().to_string()
+            SparkRelevance::check(&options, has_data).map_err(|error| error.to_string())
         };
         let open = EstimationChoice::default();
-        let rest = "is not for `engine`; take another one, or estimate without it";
-        assert_eq!(refusal(open.prior(PriorKind::Model)), format!("`prior` model {rest}"));
-        assert_eq!(refusal(open.beta(Smoothing::Likelihood)), format!("`beta` likelihood {rest}"));
-        assert!(SparkRelevance::check(&RelevanceOptions::default()).is_ok());
-        assert!(refusal(EstimationChoice::of(Estimator::Naive).clip(0.1)).contains("but `estimator` is naive"));
+        let refusal = "`beta` likelihood is not for `engine`; take another one, or estimate without it";
+        assert_eq!(check(open.beta(Smoothing::Likelihood), false).unwrap_err(), refusal);
+        assert!(check(open, false).is_ok() && check(open.prior(PriorKind::Model), true).is_ok());
+        assert!(check(open.prior(PriorKind::Model), false).unwrap_err().contains("needs the features"));
+        assert!(check(EstimationChoice::of(Estimator::Naive).clip(0.1), false).unwrap_err().contains("is naive"));
+        assert!(check(EstimationChoice::new().estimator(Estimators::All), false).is_ok());
     }
 
     #[test]
@@ -232,11 +233,5 @@ mod tests {
             let query = statement(SQL, name, &values);
             assert!(query.contains("SELECT") && !query.contains(['{', '}', '@']), "{name}: {query}");
         }
-    }
-
-    #[test]
-    fn estimators_can_be_asked_for_together() {
-        let all = EstimationChoice::new().estimator(Estimators::All);
-        assert!(SparkRelevance::check(&RelevanceOptions { weights: all, ..RelevanceOptions::default() }).is_ok());
     }
 }

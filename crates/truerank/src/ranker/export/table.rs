@@ -116,7 +116,7 @@ mod tests {
     fn features_say_how_much_of_the_prior_labels_have() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("labels.csv");
-        write_csv(&relevance(), &Export::new().features(Some(136)), &path).unwrap();
+        write_csv(&relevance(), &Export::new().features(136), &path).unwrap();
         let expected = relevance().for_ranker(136);
         assert!(expected[0] < 0.6 && expected[1] < 0.2);
         let text = std::fs::read_to_string(&path).unwrap();
