@@ -31,7 +31,7 @@ def truerank(*arguments):
 
 
 def count(root, folder, *engine):
-    return truerank("count", root / "log", *engine, "-o", folder / "counts")
+    return truerank("count", root / "log.parquet", *engine, "-o", folder / "counts")
 
 
 def propensity(root, folder, *engine):
@@ -113,7 +113,7 @@ def main():
         folder = Path(name)
         truerank("generate", "--preset", "small", "-o", folder / "data")
         knobs = ["--users-per-cluster", options.users_per_cluster, "--user-noise", 0.1, "--shuffle", 0.05]
-        truerank("simulate", folder / "data", "--sessions", options.sessions, *knobs, "-o", folder / "log")
+        truerank("simulate", folder / "data", "--sessions", options.sessions, *knobs, "-o", folder / "log.parquet")
         master, _ = spark.cluster()
         settings = {"spark.executor.memory": "2g", "spark.executor.cores": 1, "spark.sql.shuffle.partitions": 8}
         engine = ["--engine", spark.connect_server(master, **settings)]
