@@ -129,7 +129,7 @@ fn what_cannot_leave_is_refused_with_a_way_out() {
         ("linear.st --to svmlight --data data -o labels", "linear.st: is not a complete Parquet file"),
         (
             "linear.st --to lightgbm --steps 4 -o m.txt",
-            "--steps is for lightgbm of relevance, xgboost of relevance or csv, but",
+            "--steps is for lightgbm of relevance, xgboost of relevance, csv or parquet, but",
         ),
         (
             "relevance.parquet --to lightgbm --feature-names names.txt -o m",
@@ -146,7 +146,7 @@ fn what_cannot_leave_is_refused_with_a_way_out() {
         ("linear.st --to onnx --name x -o m.onnx", "--name is for elasticsearch or workbench, but --to is onnx"),
         (
             "linear.st --to torch -o m.pt",
-            "possible values: onnx, elasticsearch, lightgbm, xgboost, csv, quepid, workbench",
+            "possible values: onnx, elasticsearch, lightgbm, xgboost, csv, parquet, quepid, workbench",
         ),
     ] {
         let line = sandbox.fail(&format!("export {arguments}"));

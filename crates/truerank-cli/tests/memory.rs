@@ -72,6 +72,26 @@ fn little_memory_leaves_no_trace_in_a_diagnosis() {
 }
 
 #[test]
+fn little_memory_leaves_no_trace_in_a_fit_and_its_judges() {
+    let sandbox = sandbox();
+    let parts = ["cells.parquet", "sessions.parquet", "pages.parquet", "meta.json"];
+    let parts = ["counts", "held-out"].map(|folder| parts.map(|name| format!("out/{folder}/{name}")));
+    let mut files: Vec<&str> = parts.iter().flatten().map(String::as_str).collect();
+    files.extend(["out/propensities.json", "out/relevance.parquet", "out/fit.json", "out/report.html"]);
+    check(&sandbox, "fit clicks.parquet --split page --json -o out", &files);
+    // Of counts, and with features; its own counts are read by the commands that judge.
+    files.push("out/ranker.safetensors");
+    check(&sandbox, "fit counts --data data --model linear --steps 20 --json -o out", &files);
+    let theta = "--propensities out/propensities.json";
+    let judge = "evaluate data/train.txt --ranker out/ranker.safetensors --clicks counts";
+    check(&sandbox, &format!("{judge} {theta} --train-counts out/counts --allow-shared-queries --json"), &[]);
+    let predict = "predict-clicks counts --relevance out/relevance.parquet --train-counts out/held-out --json";
+    check(&sandbox, &format!("{predict} {theta}"), &[]);
+    let message = sandbox.fail("evaluate data/test.txt --ranker out/ranker.safetensors --memory 1MiB");
+    assert_eq!(message, "error: --memory is for --clicks, but there are none");
+}
+
+#[test]
 fn what_does_not_fit_is_said_clearly() {
     let sandbox = sandbox();
     let refused = |arguments: &str, expected: &str| assert_eq!(sandbox.fail(arguments), format!("error: {expected}"));

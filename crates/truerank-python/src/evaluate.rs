@@ -605,7 +605,7 @@ pub fn evaluate_clicks(
     let judge = with(options_of(options)?, measures.transpose().map_err(to_python)?, ClickJudge::measures);
     let (theta, data) = (PyPropensities::of(propensities)?, data.get().inner.clone());
     let found = run_quiet(py, || {
-        let leakage = train_counts.map(|train| leakage(&train.inner, &counts.inner));
+        let leakage = train_counts.map(|train| leakage(&*train.inner, &*counts.inner));
         if let Some(found) = leakage.as_ref().filter(|_| !allow_shared_queries) {
             found.refuse()?;
         }

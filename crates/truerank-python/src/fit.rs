@@ -7,6 +7,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use truerank::data::Splits;
+use truerank::files::RoomOptions;
 use truerank::fit::{Fit, FitData, FitFolder, FitOutcome, WarmStart};
 
 use crate::click_model::PyClickModel;
@@ -171,7 +172,8 @@ fn name(found: &FitOutcome) -> String {
 /// out result pages (the default without), or `"time"` to hold out what happened last. `warm` is the folder of an earlier
 /// fit, whose kind of ranker, steps and number of kinds of users are not chosen again. The other options are those of
 /// `truerank fit` too: `held_out`, `relevance`, `click_model`, `model`, `steps`, `scaling`, `seed`, and `estimator`, `beta`,
-/// `prior`, `clip` and `shrink` as in `relevance`.
+/// `prior`, `clip` and `shrink` as in `relevance`; `memory` and `temporary` are those of `Counts.from_log`, for a log or a folder of
+/// counts.
 ///
 /// >>> data = truerank.generate("tiny")
 /// >>> log = truerank.simulate(data, sessions=3000, seed=1).counts()
@@ -199,6 +201,7 @@ pub fn fit<'py>(
     let theta = propensities.map(PyPropensities::of).transpose()?;
     let warm = warm.as_deref().map(WarmStart::read).transpose().map_err(to_python)?;
     let way = keywords.take::<Fit>()?.propensities(theta.map(Arc::unwrap_or_clone)).warm(warm);
+    let room = keywords.take::<RoomOptions>()?.room(output.as_deref());
     keywords.finish()?;
     let way = with(way, max_grade, Fit::max_grade);
     way.check(data.is_some()).map_err(to_python)?;
@@ -209,9 +212,8 @@ pub fn fit<'py>(
     let data = data.map(fit_data).transpose()?;
     let (found, summary) = run(py, progress, |progress| {
         let folder = output.as_deref().map(FitFolder::create).transpose()?;
-        let (mut parts, summary) = way.read_log(&log, data.is_some(), progress)?;
+        let (parts, summary) = way.read_log(&log, data.is_some(), Some(room), progress)?;
         let outcome = way.run(&parts, data.as_ref(), progress)?;
-        parts.keep_what_was_used(&outcome);
         // Made here, where Python's lock is released.
         outcome.report();
         folder.map_or(Ok(()), |folder| folder.write(&outcome, &parts, data.as_ref()))?;

@@ -8,7 +8,6 @@ use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
-use truerank::Error;
 use truerank::click_model::ClickModel;
 use truerank::counts::Counts;
 use truerank::data::Dataset;

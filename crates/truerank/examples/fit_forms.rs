@@ -104,7 +104,8 @@ fn row(data: &Dataset, max_grade: u8, sessions: u64, split: u64) -> truerank::Re
     let lists = [ShownLists::top(&train, &production.score(&train)?, 10)?];
     let simulation = Simulation::new().sessions(sessions * train.query_count() as u64).max_grade(max_grade).seed(split);
     let (counts, _) = count_log(&simulation.prepare(&train, &lists)?.log(), &CountOptions::new())?;
-    let log: FitLog = LogSource::from(counts).split(SplitBy::Queries, Fit::new().held_out, split, &Silent)?.into();
+    let log: FitLog =
+        LogSource::from(counts).split(SplitBy::Queries, Fit::new().held_out, split, &Silent)?.try_into()?;
     let documents = FitData::of_documents(train);
     let fit = Fit::new().max_grade(max_grade).seed(split).doctor(Doctor::new().permutations(39).level(0.05));
     let known = fit.clone().model(ModelForm::LinearRaw).run(&log, Some(&documents), &Silent)?.propensities;

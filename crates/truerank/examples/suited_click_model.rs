@@ -245,7 +245,7 @@ fn fit(kind: &Kind, logs: u64) {
         .map(|seed| {
             let (world, counts) = draw(kind, seed);
             let log = LogSource::from(counts).split(SplitBy::Pages, 0.2, seed, &Silent).unwrap();
-            let log = truerank::fit::FitLog::from(log);
+            let log = truerank::fit::FitLog::try_from(log).unwrap();
             let doctor = Doctor::new().permutations(1);
             let of = |choice| {
                 Fit::new().doctor(doctor.clone()).seed(seed).click_model(choice).run(&log, None, &Silent).unwrap()

@@ -404,7 +404,7 @@ fn times_and_numbers_are_read() {
         let log = std::slice::from_ref(&log);
         let (table, time) = (source(log, &ReadOptions::new()), "2024-03-02".parse().unwrap());
         let parts = table.split(SplitBy::Time, 0.1, 1, &Silent);
-        assert_eq!(parts.unwrap().held_out.impression_count(), 1);
+        assert_eq!(parts.unwrap().held_out.totals().impressions, 1);
         assert_eq!(source(log, &ReadOptions::new().until(time)).read().unwrap().impressions.len(), 2);
         assert_same(log, log, &ReadOptions::new().since(time));
         let (data, _) = table.features(&["price".into()], None, 4).unwrap();

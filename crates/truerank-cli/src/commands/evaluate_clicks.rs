@@ -4,17 +4,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use truerank::Error;
-use truerank::counts::Counts;
+use truerank::counts::{Need, open_counts};
 use truerank::data::Dataset;
 use truerank::evaluate::{
     Bounds, ByClicks, ClickEvaluation, ClickJudge, JudgedRankers, Leakage, PairedDifference, leakage,
 };
+use truerank::files::Room;
+use truerank::memory::Memory;
 use truerank::options::Options;
 use truerank::propensity::Propensities;
 use truerank::relevance::KnownLog;
 use truerank::report::Format;
 
 use super::common::together;
+use super::memory::MemoryArguments;
 use crate::options::Typed;
 use crate::output::{Table, thousands, wrap};
 
@@ -39,6 +42,9 @@ pub struct ClickArguments {
     /// With --train-counts: only say how many queries are in both
     #[arg(long, requires = "train_counts")]
     allow_shared_queries: bool,
+
+    #[command(flatten)]
+    memory: MemoryArguments,
 }
 
 impl ClickArguments {
@@ -51,39 +57,35 @@ impl ClickArguments {
         other: Option<&[f32]>,
     ) -> Result<Option<ByClicks>> {
         let (Some(clicks), Some(propensities)) = (&self.clicks, &self.propensities) else { return Ok(None) };
-        let counts = Counts::read(clicks)?;
-        let leakage = check_leakage(self.train_counts.as_deref(), self.allow_shared_queries, &counts, clicks)?;
+        let room = self.memory.room(None);
+        let leakage = check_leakage(self.train_counts.as_deref(), self.allow_shared_queries, clicks, &room)?;
+        let counts = open_counts(clicks, &room, Need::Cells)?;
         let theta = Propensities::read(propensities)?;
         let found = self
             .judge
             .0
-            .judge(&KnownLog::examined(&counts, Some(data), &theta), scores, other)
+            .judge(&KnownLog::examined(counts.as_ref(), Some(data), &theta), scores, other)
             .with_context(|| format!("{} with {}", together(data_path, clicks), propensities.display()))?;
         Ok(Some(ByClicks { leakage, ..found }))
     }
 
     /// Refuses options without clicks to judge by.
     pub fn check(&self) -> truerank::Result<()> {
-        match ClickJudge::fields().iter().find(|field| !self.judge.0.is_default(field.name)) {
-            Some(field) if self.clicks.is_none() => {
-                Err(Error::option(field.name, "is for `clicks`, but there are none"))
-            }
+        match self.judge.0.first_given().or(self.memory.first_given()) {
+            Some(name) if self.clicks.is_none() => Err(Error::option(name, "is for `clicks`, but there are none")),
             _ => Ok(()),
         }
     }
 }
 
-/// Refuses queries that are also in the training counts, or says how many there are.
-pub fn check_leakage(
-    train: Option<&Path>,
-    allow_shared: bool,
-    test: &Counts,
-    test_path: &Path,
-) -> Result<Option<Leakage>> {
-    let Some(train_path) = train else { return Ok(None) };
-    let found = leakage(&Counts::read(train_path)?, test);
+/// Refuses queries that are also in the training counts, or says how many there are. Both counts are opened for it, and closed again.
+pub fn check_leakage(train: Option<&Path>, allow_shared: bool, test: &Path, room: &Room) -> Result<Option<Leakage>> {
+    let Some(train) = train else { return Ok(None) };
+    let half = room.with_memory(Memory::new(room.memory().bytes() / 2));
+    let open = |path| open_counts(path, &half, Need::Cells);
+    let found = leakage(open(train)?.as_ref(), open(test)?.as_ref());
     if !allow_shared {
-        found.refuse().with_context(|| together(test_path, train_path))?;
+        found.refuse().with_context(|| together(test, train))?;
     }
     Ok(Some(found))
 }

@@ -11,6 +11,7 @@ use truerank::report::Provenance;
 use super::common::{read_file, read_folder};
 use super::features::FeatureArguments;
 use super::log_arguments::{LogArguments, tell};
+use super::memory::MemoryArguments;
 use crate::again;
 use crate::options::Typed;
 use crate::output::{next_steps, print_json, print_report};
@@ -66,6 +67,9 @@ pub struct Fit {
     #[command(flatten)]
     options: Typed<Way>,
 
+    #[command(flatten)]
+    memory: MemoryArguments,
+
     /// Print the outcome as JSON
     #[arg(long)]
     json: bool,
@@ -83,12 +87,12 @@ impl Fit {
         self.log.reading.0.keep_bad_rows_in(folder.path());
         let log = self.log.source()?;
         let (data, title) = (self.data(&log, progress)?, log.title());
-        let (mut log, summary) = way.read_log(&log, data.is_some(), progress)?;
+        let room = self.memory.room_beside(&self.output);
+        let (log, summary) = way.read_log(&log, data.is_some(), Some(room), progress)?;
         tell(&summary, progress);
         let mut outcome = way.run(&log, data.as_ref(), progress)?;
         let made = outcome.provenance.take().unwrap_or_default();
         outcome.provenance = Some(Provenance { input: title, ..made }.command(again::command("out/")));
-        log.keep_what_was_used(&outcome);
         folder.write(&outcome, &log, data.as_ref())?;
         progress.finish();
         if self.json {

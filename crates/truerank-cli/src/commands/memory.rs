@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use truerank::files::{Room, RoomOptions};
+use truerank::options::Options;
 
 use crate::options::Typed;
 
@@ -22,5 +23,10 @@ impl MemoryArguments {
     /// The same, where perhaps nothing is written.
     pub fn room(&self, output: Option<&Path>) -> Room {
         self.room.0.room(output)
+    }
+
+    /// The option that was given, where one was.
+    pub fn first_given(&self) -> Option<&'static str> {
+        self.room.0.first_given()
     }
 }

@@ -5,17 +5,18 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::json;
 use truerank::click_model::{ClickMeasures, ClickModel, CountedClicks};
-use truerank::counts::Counts;
+use truerank::counts::{CountsView, Need, open_counts};
+use truerank::files::Room;
 
 use super::common::together;
 use crate::output::{Table, measure, print, print_json, thousands, wrap};
 use crate::progress::Shown;
 
 /// Measures a model on counts with click transitions, and prints what came out.
-pub fn predict(counts_path: &Path, model_path: &Path, as_json: bool, progress: &Shown) -> Result<()> {
-    let counts = Counts::read(counts_path)?;
+pub fn predict(counts_path: &Path, model_path: &Path, room: &Room, as_json: bool, progress: &Shown) -> Result<()> {
+    let counts = open_counts(counts_path, room, Need::Cells)?;
     let model = ClickModel::read(model_path)?;
-    let found = measure_on(&counts, &model).with_context(|| together(counts_path, model_path))?;
+    let found = measure_on(counts.as_ref(), &model).with_context(|| together(counts_path, model_path))?;
     progress.finish();
     let models: Vec<String> = model.models().iter().map(ToString::to_string).collect();
     match as_json {
@@ -25,7 +26,7 @@ pub fn predict(counts_path: &Path, model_path: &Path, as_json: bool, progress: &
 }
 
 /// Measures a model on counts with click transitions.
-pub fn measure_on(counts: &Counts, model: &ClickModel) -> Result<ClickMeasures> {
+pub fn measure_on(counts: &dyn CountsView, model: &ClickModel) -> Result<ClickMeasures> {
     Ok(model.measure(&CountedClicks::of(counts)?.log())?)
 }
 

@@ -1,12 +1,13 @@
 //! `truerank predict-clicks`: how well relevance and examination predict clicks of a log they did not see.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use truerank::click_model::ClickMeasures;
-use truerank::counts::Counts;
+use truerank::counts::{Need, open_counts};
 use truerank::evaluate::{Bounds, ClickLikelihood, ClickPrediction, Leakage, Resampling};
+use truerank::memory::Memory;
 use truerank::options::Options;
 use truerank::propensity::Propensities;
 use truerank::relevance::{PredictedRelevance, Relevance};
@@ -14,6 +15,7 @@ use truerank::report::Format;
 
 use super::common::together;
 use super::evaluate_clicks::{check_leakage, interval, leakage_text};
+use super::memory::MemoryArguments;
 use super::predict_by_model::{measure_on, measures_json, measures_text, predict};
 use crate::options::Typed;
 use crate::output::{Table, measure, print, print_json, thousands, wrap};
@@ -58,6 +60,9 @@ pub struct PredictClicks {
     #[command(flatten)]
     resampling: Typed<Resampling>,
 
+    #[command(flatten)]
+    memory: MemoryArguments,
+
     /// Print as JSON
     #[arg(long)]
     json: bool,
@@ -69,22 +74,27 @@ impl PredictClicks {
             if let Some(option) = self.resampling.0.first_given() {
                 bail!("--{option} is for --propensities and --relevance, but there is --click-model");
             }
-            return predict(&self.counts, model, self.json, progress);
+            return predict(&self.counts, model, &self.memory.room(None), self.json, progress);
         }
         let (Some(propensities_path), Some(relevance)) = (&self.propensities, &self.relevance) else {
             bail!("--propensities and --relevance, or --click-model, are needed");
         };
-        let counts = Counts::read(&self.counts)?;
+        let room = self.memory.room(None);
+        // A log is split by time here: queries on both sides are what there is to predict.
+        let shared = check_leakage(self.train_counts.as_deref(), true, &self.counts, &room)?;
+        let parts = if self.train_counts.is_some() { 2 } else { 1 };
+        let room = room.with_memory(Memory::new(room.memory().bytes() / parts));
+        let open = |path: &Path| open_counts(path, &room, Need::Cells);
+        let counts = open(&self.counts)?;
         let propensities = Propensities::read(propensities_path)?;
         let predicted = PredictedRelevance::from(&Relevance::read(relevance)?);
-        let training = self.train_counts.as_deref().map(Counts::read).transpose()?;
-        // A log is split by time here: queries on both sides are what there is to predict.
-        let shared = check_leakage(self.train_counts.as_deref(), true, &counts, &self.counts)?;
-        let found = ClickPrediction::of(&counts, &propensities, &predicted, training.as_ref(), &self.resampling.0)
-            .with_context(|| together(&self.counts, propensities_path))?;
-        let measured = counts.transitions.is_some().then(|| {
+        let training = self.train_counts.as_deref().map(open).transpose()?;
+        let found =
+            ClickPrediction::of(counts.as_ref(), &propensities, &predicted, training.as_deref(), &self.resampling.0)
+                .with_context(|| together(&self.counts, propensities_path))?;
+        let measured = counts.totals().transitions.map(|_| {
             let model = predicted.position_based(&propensities);
-            measure_on(&counts, &model).with_context(|| together(&self.counts, propensities_path))
+            measure_on(counts.as_ref(), &model).with_context(|| together(&self.counts, propensities_path))
         });
         let measured = measured.transpose()?;
         progress.finish();

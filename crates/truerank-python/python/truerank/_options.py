@@ -244,6 +244,7 @@ class ExportOptions(TypedDict, total=False):
     labels: str | None
     steps: int | None
     click_noise: float | None
+    features: int | None
     name: str | None
 
 

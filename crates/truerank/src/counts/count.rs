@@ -139,15 +139,12 @@ pub(super) fn count_view(
 
 pub(super) fn write(mut counted: Counted, folder: &Path, progress: &dyn Progress) -> Result<Totals> {
     let names = std::mem::take(&mut counted.names);
-    let names = Names { queries: &names.queries, docs: &names.docs, users: &names.users, contexts: &names.contexts };
     let pages = std::mem::take(&mut counted.pages);
-    let mut writer = FolderWriter::create(folder, names, counted.beside)?.origin(std::mem::take(&mut counted.origin));
+    let mut writer =
+        FolderWriter::create(folder, Names::of(&names), counted.beside)?.origin(std::mem::take(&mut counted.origin));
     pages.iter().try_for_each(|pages| writer.write_pages(pages))?;
     counted.for_each_batch(|batch| {
-        writer.push_cells(&batch.cells)?;
-        writer.push_sessions(&batch.sessions)?;
-        writer.push_patterns(&batch.patterns)?;
-        writer.push_transitions(&batch.transitions)?;
+        writer.push(batch)?;
         progress.advance(batch.cells.iter().map(|cell| cell.impressions).sum())?;
         Ok(())
     })?;

@@ -50,6 +50,7 @@ mod model;
 mod numbering;
 mod origin;
 mod pages;
+mod part;
 mod partition;
 mod pieces;
 mod record;
@@ -78,6 +79,7 @@ pub(crate) use list_tables::{FROM, LISTS, TO, TRANSITIONS};
 pub use model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
 pub use origin::Origin;
 pub use pages::{Page, Pages};
+pub(crate) use part::Part;
 pub use source::LogSource;
 pub use split::{SplitBy, SplitLog};
 #[cfg(test)]

@@ -296,7 +296,7 @@ mod tests {
         refused(written.reading(&options).map(drop), "counts were read already");
         assert!(file.reading(&options).is_ok());
         let parts = file_split(folder.path());
-        assert_eq!((parts.train.impression_count(), parts.held_out.impression_count()), (2, 2));
+        assert_eq!([parts.train, parts.held_out].map(|part| part.totals().impressions), [2, 2]);
     }
 
     fn file_split(folder: &Path) -> crate::counts::SplitLog {

@@ -9,6 +9,7 @@ use super::folder::{CELLS, Meta, read_kept_pages};
 use super::list_checks::ListChecks;
 use super::list_tables::{RawTransitions, read_lists, read_transitions};
 use super::model::{Cell, Counts, SessionCount, Shown};
+use super::origin::Origin;
 use super::pages::Pages;
 use super::stored_lists::{Cutter, RowPlace, decode};
 use super::tables::{NewIds, NumberedIds, Renumber, TablePaths, read_cells, read_patterns, read_sessions};
@@ -88,6 +89,7 @@ pub struct StoredCounts {
     /// The lists and the transitions of each block, where they were counted.
     transitions: Option<(Vec<RowPlace>, Vec<RowPlace>)>,
     spool: Spool,
+    origin: Origin,
     room: Room,
 }
 
@@ -134,6 +136,7 @@ impl StoredCounts {
             blocks: writer.blocks,
             transitions,
             spool: writer.spool,
+            origin: meta.origin.clone(),
             room: room.clone(),
         };
         counts.check(&tables)?;
@@ -241,6 +244,10 @@ impl CountsView for StoredCounts {
 
     fn pages(&self) -> Option<&Pages> {
         self.pages.as_ref()
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
     }
 
     fn room(&self) -> Option<&Room> {

@@ -13,7 +13,6 @@ use rayon::slice::ParallelSliceMut;
 
 use super::model::Shown;
 use super::pages::Pages;
-use super::used::Renumbering;
 
 /// Where a page ends without a further click, as [`Transition::to`].
 pub const END: u32 = u32::MAX;
@@ -168,24 +167,15 @@ impl Transitions {
         (sum(&left).checked_add(sum(some)) == Some(sum(self))).then_some(left)
     }
 
-    /// Those of the queries for which `keep` is true, with new numbers of ids.
-    pub(super) fn select(
-        &self,
-        keep: &[bool],
-        queries: &Renumbering,
-        docs: &Renumbering,
-        users: &Renumbering,
-        contexts: &Renumbering,
-    ) -> Transitions {
-        let mut selected = Transitions::default();
-        for (list, rows) in self.by_list().filter(|(list, _)| keep[list.query as usize]) {
-            let number = selected.lists.len() as u32;
-            let shown = self.of(list).iter().map(|shown| Listed { doc: docs.number(shown.doc), ..*shown });
-            selected.push_list(queries.number(list.query), contexts.context(list.context), shown);
-            let row = |row: &Transition| Transition { list: number, user: users.number(row.user), ..*row };
-            selected.rows.extend(rows.iter().map(row));
+    /// Those of the lists for which `keep` is true.
+    pub(super) fn kept(&self, keep: impl Fn(&ShownList) -> bool) -> Transitions {
+        let mut kept = Transitions::default();
+        for (list, rows) in self.by_list().filter(|(list, _)| keep(list)) {
+            let number = kept.lists.len() as u32;
+            kept.push_as(list, self.of(list).iter().copied());
+            kept.rows.extend(rows.iter().map(|row| Transition { list: number, ..*row }));
         }
-        selected
+        kept
     }
 
     /// Appends a list.

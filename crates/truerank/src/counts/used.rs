@@ -78,13 +78,4 @@ impl Renumbering {
         kept.clone().zip(0..).for_each(|(old, number)| new[old] = number);
         Renumbering { ids: ids.select(kept), new }
     }
-
-    pub fn number(&self, old: u32) -> u32 {
-        self.new[old as usize]
-    }
-
-    /// The new number of a context; 0 where there are none.
-    pub fn context(&self, old: u32) -> u32 {
-        self.new.get(old as usize).copied().unwrap_or(0)
-    }
 }

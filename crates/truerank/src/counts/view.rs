@@ -6,6 +6,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::model::{Cell, Counts, SessionCount};
+use super::origin::Origin;
 use super::pages::Pages;
 use super::transitions::Transitions;
 use crate::Result;
@@ -52,6 +53,9 @@ pub trait CountsView: Sync {
 
     /// Whole result pages, where they were seen.
     fn pages(&self) -> Option<&Pages>;
+
+    /// How they were counted.
+    fn origin(&self) -> &Origin;
 
     /// Where what is made of the counts goes, if it is as large as they are: nowhere but memory if they are in memory.
     fn room(&self) -> Option<&Room>;
@@ -174,7 +178,11 @@ impl dyn CountsView + '_ {
     }
 
     /// A few blocks at a time: bounds the memory. An error is that of the first block that has one.
-    fn in_order<T: Send>(&self, work: impl Fn(&Block) -> Result<T> + Sync, mut take: impl FnMut(T)) -> Result<()> {
+    pub(super) fn in_order<T: Send>(
+        &self,
+        work: impl Fn(&Block) -> Result<T> + Sync,
+        mut take: impl FnMut(T),
+    ) -> Result<()> {
         for few in self.blocks().chunks(2 * rayon::current_num_threads()) {
             let made: Vec<Result<T>> = few.par_iter().with_max_len(1).map(&work).collect();
             for one in made {
@@ -270,6 +278,10 @@ impl CountsView for Counts {
 
     fn pages(&self) -> Option<&Pages> {
         self.pages.as_ref()
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
     }
 
     fn room(&self) -> Option<&Room> {

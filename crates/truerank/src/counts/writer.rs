@@ -13,6 +13,8 @@ use super::model::{Cell, Counts, Pattern, Patterns, SessionCount, Shown};
 use super::origin::Origin;
 use super::pages::{Page, Pages};
 use super::partition::Beside;
+use super::record::Batch;
+use super::tables::NumberedIds;
 use super::transitions::Transitions;
 use super::view::Totals;
 use crate::Result;
@@ -55,6 +57,12 @@ pub(super) struct Names<'a> {
     pub users: &'a Ids,
     /// Empty where contexts were not counted.
     pub contexts: &'a Ids,
+}
+
+impl<'a> Names<'a> {
+    pub fn of(ids: &'a NumberedIds) -> Self {
+        Names { queries: &ids.queries, docs: &ids.docs, users: &ids.users, contexts: &ids.contexts }
+    }
 }
 
 /// Fills a folder of counts.
@@ -105,6 +113,14 @@ impl<'a> FolderWriter<'a> {
     pub fn origin(mut self, origin: Origin) -> Self {
         self.origin = origin;
         self
+    }
+
+    /// Appends counts, which come after those before.
+    pub fn push(&mut self, counts: &Batch) -> Result<()> {
+        self.push_cells(&counts.cells)?;
+        self.push_sessions(&counts.sessions)?;
+        self.push_patterns(&counts.patterns)?;
+        self.push_transitions(&counts.transitions)
     }
 
     /// Appends cells, which come after those before.

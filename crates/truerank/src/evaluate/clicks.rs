@@ -1,8 +1,8 @@
 //! Judges a click model: how likely it makes the clicks of a log that it did not see.
 
 use super::bootstrap::{Bounds, PairedDifference, Ratio, Resampling, resampled};
-use crate::click_model::{ClickLog, ClickModel, Exposed, ModelCell};
-use crate::counts::{Cell, Counts, by_document};
+use crate::click_model::{ClickModel, CountedClicks, Exposed, ModelCell};
+use crate::counts::{Cell, CountsView, by_document};
 use crate::propensity::{Examination, Propensities};
 use crate::relevance::PredictedRelevance;
 use crate::{Error, Result};
@@ -89,63 +89,73 @@ impl ClickPrediction {
     /// part of the log. The baselines' click rates are those of `training`, or without it of the held-out log itself, which
     /// makes them hard to beat. Intervals are percentiles over resamples of queries.
     pub fn of(
-        held_out: &Counts,
+        held_out: &dyn CountsView,
         propensities: &Propensities,
         relevance: &PredictedRelevance,
-        training: Option<&Counts>,
+        training: Option<&dyn CountsView>,
         resampling: &Resampling,
     ) -> Result<Self> {
         let examination = Examination::new(propensities, held_out)?;
         let click = |_: usize, cell: &Cell, gamma: f64| examination.of(cell.user, cell.position) * gamma;
-        ClickPrediction::tallied(held_out, &held_out.cells, relevance, training, resampling, click)
+        let cells = |take: &mut dyn FnMut(&[Cell])| held_out.for_each_cells(take);
+        let docs = held_out.shown_docs()?;
+        ClickPrediction::tallied(held_out, &docs, cells, relevance, training, resampling, click)
     }
 
     /// The same with the exposure that a click model gives each document, given the clicks above it: `held_out` needs its click
     /// transitions. γ of documents above, where exposure depends on them, is the model's own.
     pub fn of_model(
-        held_out: &Counts,
+        held_out: &dyn CountsView,
         model: &ClickModel,
         relevance: &PredictedRelevance,
-        training: Option<&Counts>,
+        training: Option<&dyn CountsView>,
         resampling: &Resampling,
     ) -> Result<Self> {
-        let transitions = ClickLog::all_transitions(held_out)?;
-        let Counts { queries, docs, users, contexts, .. } = held_out;
-        let mut cells = model.on(&ClickLog { transitions: &transitions, queries, docs, users, contexts })?.cells();
+        let clicks = CountedClicks::of(held_out)?;
+        let mut cells = model.on(&clicks.log())?.cells();
         // Stable: within a document in the order of lists.
         cells.sort_by_key(|cell| (cell.query, cell.doc));
         let (exposed, cells): (Vec<Exposed>, Vec<Cell>) = cells.iter().map(|cell| (cell.exposed, seen(cell))).unzip();
         let click = |number: usize, _: &Cell, gamma: f64| exposed[number].click(gamma);
-        ClickPrediction::tallied(held_out, &cells, relevance, training, resampling, click)
+        let docs: Vec<(u32, u32)> = by_document(&cells).map(|of_doc| (of_doc[0].query, of_doc[0].doc)).collect();
+        let all = |take: &mut dyn FnMut(&[Cell])| {
+            take(&cells);
+            Ok(())
+        };
+        ClickPrediction::tallied(held_out, &docs, all, relevance, training, resampling, click)
     }
 
-    /// Predicts the clicks of cells of the held-out log, sorted by query and document, with `click(number of the cell, cell, γ)`.
+    /// Predicts the clicks of cells of the held-out log, sorted by query and document, with `click(number of the cell, cell, γ)`. They
+    /// come by `cells`, those of a document at once; `docs` are their documents.
     fn tallied(
-        held_out: &Counts,
-        cells: &[Cell],
+        held_out: &dyn CountsView,
+        docs: &[(u32, u32)],
+        cells: impl FnOnce(&mut dyn FnMut(&[Cell])) -> Result<()>,
         relevance: &PredictedRelevance,
-        training: Option<&Counts>,
+        training: Option<&dyn CountsView>,
         resampling: &Resampling,
         click: impl Fn(usize, &Cell, f64) -> f64,
     ) -> Result<Self> {
-        if cells.is_empty() {
+        if docs.is_empty() {
             return Err(Error::parameter("the held-out log is empty, so there is nothing to predict"));
         }
         let known = training.unwrap_or(held_out);
-        let rates = Rates::of(known);
-        let pairs = || by_document(cells).map(|of_doc| (of_doc[0].query, of_doc[0].doc));
-        let values = |of: &PredictedRelevance| of.of_docs(&held_out.queries, &held_out.docs, pairs());
+        let rates = Rates::of(known)?;
+        let values = |of: &PredictedRelevance| of.of_docs(held_out.queries(), held_out.docs(), docs.iter().copied());
         let (gammas, of_documents) = (values(relevance), values(&document_rates(known, rates.overall)?));
+        let mut values = gammas.into_iter().zip(of_documents);
         let (mut tally, mut number) = (Tally::new(held_out), 0);
-        for ((cells, gamma), rate) in by_document(cells).zip(gammas).zip(of_documents) {
-            tally.begin(cells, gamma.is_none());
-            for cell in cells {
-                let gamma = gamma.unwrap_or_else(|| relevance.at_position(cell.position));
-                let probability = click(number, cell, gamma);
-                tally.add(cell, [probability, rates.at(cell.position), rate.unwrap_or(rates.overall), rates.overall]);
-                number += 1;
+        cells(&mut |cells| {
+            for (cells, (gamma, rate)) in by_document(cells).zip(&mut values) {
+                tally.begin(cells, gamma.is_none());
+                for cell in cells {
+                    let gamma = gamma.unwrap_or_else(|| relevance.at_position(cell.position));
+                    let (probability, rate) = (click(number, cell, gamma), rate.unwrap_or(rates.overall));
+                    tally.add(cell, [probability, rates.at(cell.position), rate, rates.overall]);
+                    number += 1;
+                }
             }
-        }
+        })?;
         Ok(tally.finish(resampling))
     }
 }
@@ -163,15 +173,18 @@ struct Rates {
 }
 
 impl Rates {
-    fn of(counts: &Counts) -> Self {
-        let mut sums = vec![(0.0, 0.0); counts.max_position() as usize];
-        for cell in &counts.cells {
-            let sum = &mut sums[cell.position as usize - 1];
-            *sum = (sum.0 + cell.clicks as f64, sum.1 + cell.impressions as f64);
-        }
-        let overall = counts.click_count() as f64 / counts.impression_count().max(1) as f64;
+    fn of(counts: &dyn CountsView) -> Result<Self> {
+        let totals = counts.totals();
+        let mut sums = vec![(0.0, 0.0); totals.max_position as usize];
+        counts.for_each_cells(|cells| {
+            for cell in cells {
+                let sum = &mut sums[cell.position as usize - 1];
+                *sum = (sum.0 + cell.clicks as f64, sum.1 + cell.impressions as f64);
+            }
+        })?;
+        let overall = totals.clicks as f64 / totals.impressions.max(1) as f64;
         let rate = |(clicks, shown): (f64, f64)| if shown > 0.0 { clicks / shown } else { overall };
-        Rates { by_position: sums.into_iter().map(rate).collect(), overall }
+        Ok(Rates { by_position: sums.into_iter().map(rate).collect(), overall })
     }
 
     /// The rate at a position; the overall one where the log does not reach.
@@ -181,13 +194,14 @@ impl Rates {
 }
 
 /// The click rate of each document of each query, with one impression of the overall rate beside.
-fn document_rates(counts: &Counts, overall: f64) -> Result<PredictedRelevance> {
+fn document_rates(counts: &dyn CountsView, overall: f64) -> Result<PredictedRelevance> {
     let rate = |cells: &[Cell]| {
         let sum = |value: fn(&Cell) -> u64| cells.iter().map(value).sum::<u64>() as f64;
         (cells[0].query, cells[0].doc, (sum(|cell| cell.clicks) + overall) / (sum(|cell| cell.impressions) + 1.0))
     };
-    let values = by_document(&counts.cells).map(rate).collect();
-    PredictedRelevance::new(counts.queries.clone(), counts.docs.clone(), values)
+    let mut values = Vec::new();
+    counts.for_each_cells(|cells| values.extend(by_document(cells).map(rate)))?;
+    PredictedRelevance::new(counts.queries().clone(), counts.docs().clone(), values)
 }
 
 /// Sums by query: log-likelihood over impressions.
@@ -211,9 +225,9 @@ struct AtPosition {
 const NOTHING: Bounds = Bounds { value: f64::NAN, low: f64::NAN, high: f64::NAN };
 
 impl Tally {
-    fn new(counts: &Counts) -> Self {
-        let zeros =
-            || Ratio { numerators: vec![0.0; counts.queries.len()], denominators: vec![0.0; counts.queries.len()] };
+    fn new(counts: &dyn CountsView) -> Self {
+        let queries = counts.queries().len();
+        let zeros = || Ratio { numerators: vec![0.0; queries], denominators: vec![0.0; queries] };
         let at = || AtPosition { ratio: zeros(), impressions: 0, clicks: 0, predicted: 0.0, baseline: 0.0 };
         let unknown = ClickLikelihood { log_likelihood: NOTHING, perplexity: NOTHING };
         Tally {
@@ -230,7 +244,7 @@ impl Tally {
                 positions: Vec::new(),
             },
             ratios: [zeros(), zeros(), zeros(), zeros()],
-            at: (0..counts.max_position()).map(|_| at()).collect(),
+            at: (0..counts.totals().max_position).map(|_| at()).collect(),
         }
     }
 
@@ -314,7 +328,7 @@ fn log_likelihood(cell: &Cell, probability: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counts::SessionCount;
+    use crate::counts::{Counts, SessionCount};
     use crate::data::{Generator, Preset};
     use crate::ids::Ids;
     use crate::relevance::{Estimation, Estimator, Prior, Relevance, Shrink};

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::{ClickModelChoice, Fit, FitLog};
 use crate::Result;
-use crate::click_model::{ClickModel, ClickModelKind, ClickModelOptions};
-use crate::counts::{Counts, by_document};
+use crate::click_model::{ClickLog, ClickModel, ClickModelKind, ClickModelOptions};
+use crate::counts::{Cell, CountsView, by_document};
 use crate::data::Dataset;
 use crate::doctor::Diagnosis;
 use crate::evaluate::{PairedDifference, Ratio, resampled};
@@ -110,8 +110,8 @@ impl Fit {
         match asked {
             ClickModelChoice::None => Ok(ChosenClickModel::by_position(asked, "No click model was asked for.")),
             ClickModelChoice::Only(kind) => {
-                let sessions = log.train.session_count() / log.train.users.len().max(1) as u64;
-                let model = Some(click_model(kind, sessions >= KNOWN_USER, &log.train, progress)?);
+                let sessions = log.train.totals().sessions / log.train.users().len().max(1) as u64;
+                let model = Some(click_model(kind, sessions >= KNOWN_USER, log.train.as_ref(), progress)?);
                 Ok(ChosenClickModel { asked, model, why: "It was asked for.".into(), moved: None })
             }
             ClickModelChoice::Auto => self.suited(log, data, diagnosis, progress),
@@ -136,7 +136,7 @@ impl Fit {
         if found.verdict(diagnosis.level) != Verdict::Holds {
             return by_position(sentence);
         }
-        if log.train.transitions.is_none() {
+        if log.train.totals().transitions.is_none() {
             let why = "But these counts have no click transitions, which it needs: count the log with `transitions`, or pass the log \
                        itself; in a log with two documents at one position there are none.";
             return by_position(format!("{sentence} {why}"));
@@ -147,7 +147,7 @@ impl Fit {
             ClickModelKind::Cm => ClickModelKind::Dcm,
             best => best,
         };
-        let Some(moved) = self.compare_relevance((kind, per_user), &log.train, data, progress)? else {
+        let Some(moved) = self.compare_relevance((kind, per_user), log.train.as_ref(), data, progress)? else {
             return by_position(format!(
                 "{sentence} But fewer than {FEW_CLICKS} clicks on moved documents cannot tell whether its relevance is as good."
             ));
@@ -155,7 +155,7 @@ impl Fit {
         let is_as_good = moved.above.bounds.value >= 0.0;
         let why = format!("{sentence} {}", moved.sentence());
         progress.done(&format!("click model: {}", if is_as_good { kind.to_string() } else { "none".into() }));
-        let model = is_as_good.then(|| click_model(kind, per_user, &log.train, progress)).transpose()?;
+        let model = is_as_good.then(|| click_model(kind, per_user, log.train.as_ref(), progress)).transpose()?;
         Ok(ChosenClickModel { asked: ClickModelChoice::Auto, model, why, moved: Some(moved) })
     }
 
@@ -164,23 +164,24 @@ impl Fit {
     fn compare_relevance(
         &self,
         (kind, per_user): (ClickModelKind, bool),
-        train: &Counts,
+        train: &dyn CountsView,
         data: Option<&Dataset>,
         progress: &dyn Progress,
     ) -> Result<Option<MovedDocuments>> {
         let (learned, judging) = train.split_pages(0.5, self.seed ^ PAGES)?;
-        let clicks = MovedClicks::of(&learned, &judging);
+        let (learned, judging) = (learned.as_ref(), judging.as_ref());
+        let clicks = MovedClicks::of(learned, judging)?;
         if clicks.clicks() < FEW_CLICKS {
             return Ok(None);
         }
         progress.begin("comparing relevance on moved documents", 2);
-        let em = self.regression_em(learned.users.len(), data.is_some()).resamples(0);
-        let by_position = self.relevance_of(&KnownLog::estimated(&learned, data, em), progress)?;
+        let em = self.regression_em(learned.users().len(), data.is_some()).resamples(0);
+        let by_position = self.relevance_of(&KnownLog::estimated(learned, data, em), progress)?;
         progress.advance(1)?;
-        let model = click_model(kind, per_user, &learned, &Quiet(progress))?;
-        let by_model = self.relevance_of(&KnownLog::modelled(&learned, data, &model)?, progress)?;
+        let model = click_model(kind, per_user, learned, &Quiet(progress))?;
+        let by_model = self.relevance_of(&KnownLog::modelled(learned, data, &model)?, progress)?;
         progress.advance(1)?;
-        Ok(Some(clicks.compare(kind, &judging, [&by_position, &by_model], self.seed)))
+        Ok(Some(clicks.compare(kind, judging, [&by_position, &by_model], self.seed)))
     }
 
     fn relevance_of(&self, log: &KnownLog<'_>, progress: &dyn Progress) -> Result<PredictedRelevance> {
@@ -191,12 +192,17 @@ impl Fit {
 }
 
 /// The model fitted to counts, with parameters of each user where that is wanted and they are not too many.
-fn click_model(kind: ClickModelKind, per_user: bool, counts: &Counts, progress: &dyn Progress) -> Result<ClickModel> {
-    let users = counts.users.len();
-    let parameters = users * kind.parameter_count(counts.max_position() as usize);
+fn click_model(
+    kind: ClickModelKind,
+    per_user: bool,
+    counts: &dyn CountsView,
+    progress: &dyn Progress,
+) -> Result<ClickModel> {
+    let users = counts.users().len();
+    let parameters = users * kind.parameter_count(counts.totals().max_position as usize);
     let per_user = per_user && users > 1 && (1..=MANY_PARAMETERS).contains(&parameters);
     // As `doctor` compares them: whole pages do not know their context.
-    let options = ClickModelOptions::new().ignore_context(!counts.contexts.is_empty());
+    let options = ClickModelOptions::new().ignore_context(!counts.contexts().is_empty());
     options.model(vec![kind]).per_user(per_user).fit_counts(counts, None, progress)
 }
 
@@ -204,11 +210,15 @@ fn click_model(kind: ClickModelKind, per_user: bool, counts: &Counts, progress: 
 struct MovedClicks(Vec<(u32, u32, u32, f64, u64)>);
 
 impl MovedClicks {
-    fn of(learned: &Counts, judging: &Counts) -> Self {
-        let place = usual_places(learned);
-        let (queries, docs) = (judging.queries.numbers_in(&learned.queries), judging.docs.numbers_in(&learned.docs));
+    fn of(learned: &dyn CountsView, judging: &dyn CountsView) -> Result<Self> {
+        let place = usual_places(learned)?;
+        let queries = judging.queries().numbers_in(learned.queries());
+        let docs = judging.docs().numbers_in(learned.docs());
         let mut found = Vec::new();
-        let Some(transitions) = &judging.transitions else { return MovedClicks(found) };
+        if judging.totals().transitions.is_none() {
+            return Ok(MovedClicks(found));
+        }
+        let transitions = ClickLog::all_transitions(judging)?;
         for (list, rows) in transitions.by_list() {
             let first = || rows.iter().filter(|row| row.from == 0);
             let mut at_risk: u64 = first().map(|row| row.sessions).sum();
@@ -222,7 +232,7 @@ impl MovedClicks {
                 at_risk -= clicks;
             }
         }
-        MovedClicks(found)
+        Ok(MovedClicks(found))
     }
 
     fn clicks(&self) -> u64 {
@@ -232,15 +242,15 @@ impl MovedClicks {
     fn compare(
         &self,
         model: ClickModelKind,
-        judging: &Counts,
+        judging: &dyn CountsView,
         relevance: [&PredictedRelevance; 2],
         seed: u64,
     ) -> MovedDocuments {
         let pairs = || self.0.iter().map(|&(query, doc, ..)| (query, doc));
         let ratios = relevance.map(|relevance| {
-            let gammas = relevance.of_docs(&judging.queries, &judging.docs, pairs());
+            let gammas = relevance.of_docs(judging.queries(), judging.docs(), pairs());
             let gammas: Vec<f64> = gammas.into_iter().map(|gamma| gamma.unwrap_or(relevance.mean())).collect();
-            self.log_likelihood(&gammas, judging.queries.len())
+            self.log_likelihood(&gammas, judging.queries().len())
         });
         let drawn = resampled(&[&ratios[0], &ratios[1]], RESAMPLES, seed);
         let mut documents: Vec<(u32, u32)> = pairs().collect();
@@ -277,13 +287,15 @@ impl MovedClicks {
 }
 
 /// The mean position of each document of each query, rounded.
-fn usual_places(counts: &Counts) -> HashMap<(u32, u32), u32> {
-    let of_document = by_document(&counts.cells).map(|cells| {
+fn usual_places(counts: &dyn CountsView) -> Result<HashMap<(u32, u32), u32>> {
+    let place = |cells: &[Cell]| {
         let shown: f64 = cells.iter().map(|cell| cell.impressions as f64).sum();
         let positions: f64 = cells.iter().map(|cell| cell.impressions as f64 * f64::from(cell.position)).sum();
         ((cells[0].query, cells[0].doc), (positions / shown).round() as u32)
-    });
-    of_document.collect()
+    };
+    let mut places = HashMap::new();
+    counts.for_each_cells(|cells| places.extend(by_document(cells).map(place)))?;
+    Ok(places)
 }
 
 impl MovedDocuments {

@@ -63,8 +63,9 @@ impl FitFolder {
 
     fn fill(&self, outcome: &FitOutcome, log: &FitLog, data: Option<&FitData>) -> Result<()> {
         let place = |name: &str| self.path().join(name);
-        log.train.write(&place(TRAIN))?;
-        log.held_out.write(&place(HELD_OUT))?;
+        let transitions = log.keeps_transitions(outcome);
+        log.train.write(&place(TRAIN), transitions)?;
+        log.held_out.write(&place(HELD_OUT), transitions)?;
         // Documents that were read from the log's own columns have no file yet, and are to be scored again.
         if let Some(data) = data.filter(|data| data.is_of_log) {
             write_dataset(&data.documents, &place(DOCUMENTS))?;

@@ -1,99 +1,80 @@
 //! What a fit starts from: a log in two parts, and the features of its documents.
 
+use std::sync::Arc;
+
 use super::{Fit, FitOutcome};
-use crate::counts::{CountOptions, Counts, LogSource, LogSummary, Page, PageSummary, SplitBy, SplitLog, Transitions};
+use crate::counts::{CountOptions, CountsView, LogSource, LogSummary, PageSummary, Part, SplitBy, SplitLog};
 use crate::data::{Dataset, Splits};
+use crate::files::Room;
 use crate::progress::Progress;
 use crate::{Error, Result};
 
-/// A log, one part to learn from and one to judge by.
-#[derive(Debug, Clone)]
+/// A log, one part to learn from and one to judge by, in memory or in temporary files.
+#[derive(Clone)]
 pub struct FitLog {
     /// What is learned from.
-    pub train: Counts,
+    pub train: Arc<dyn CountsView>,
     /// What learning never sees.
-    pub held_out: Counts,
+    pub held_out: Arc<dyn CountsView>,
     /// What tells the parts apart.
     pub split: SplitBy,
     /// What the pages look like, where they were seen.
     pub pages: Option<PageSummary>,
     /// Held-out impressions that are left out, at positions which the training part does not have.
     pub too_deep: u64,
-    /// Whether click transitions were counted for a click model that may be needed, and not by somebody's wish.
-    pub counted_transitions: bool,
+    /// Whether click transitions were made for a click model that may be needed, and not by somebody's wish.
+    pub made_transitions: bool,
 }
 
-/// The transitions of counts that keep all of their pages, each with one document at a position.
-fn transitions_of_pages(counts: &Counts) -> Option<Transitions> {
-    let pages = counts.pages.as_ref()?;
-    let is_plain = |page: &Page| pages.of(page).windows(2).all(|two| two[0].position < two[1].position);
-    let is_whole = pages.pages.len() as u64 == counts.session_count() && pages.pages.iter().all(is_plain);
-    is_whole.then(|| Transitions::of_pages(pages))
-}
+impl TryFrom<SplitLog> for FitLog {
+    type Error = Error;
 
-impl From<SplitLog> for FitLog {
     /// What is held out and lies deeper than anything that was learned from is left out.
-    fn from(log: SplitLog) -> Self {
-        let SplitLog { train, mut held_out, by, summary } = log;
-        let last = train.max_position();
-        let before = held_out.impression_count();
-        held_out.cells.retain(|cell| cell.position <= last);
-        held_out.pages = held_out.pages.map(|pages| pages.cut_below(last));
-        held_out.transitions = held_out.transitions.and_then(|transitions| transitions.cut_below(last));
-        let too_deep = before - held_out.impression_count();
-        FitLog { train, held_out, split: by, pages: summary.pages, too_deep, counted_transitions: false }
+    fn try_from(log: SplitLog) -> Result<Self> {
+        let SplitLog { train, mut held_out, by, summary, made_transitions } = log;
+        let last = train.totals().max_position;
+        let before = held_out.totals();
+        if before.max_position > last {
+            held_out = Part::all(held_out.as_ref()).cut_below(last).view()?;
+        }
+        let too_deep = before.impressions - held_out.totals().impressions;
+        Ok(FitLog { train, held_out, split: by, pages: summary.pages, too_deep, made_transitions })
     }
 }
 
 impl Fit {
-    /// Counts a log in two parts, with click transitions where a click model may be needed and the pages have them.
+    /// Counts a log in two parts, with click transitions where a click model may be needed and the log or its pages have them. What
+    /// does not fit into `room` goes to temporary files; without, all is held.
     pub fn read_log(
         &self,
         log: &LogSource,
         has_features: bool,
+        room: Option<Room>,
         progress: &dyn Progress,
     ) -> Result<(FitLog, LogSummary)> {
         let needs = self.click_model.needs_transitions() && self.propensities.is_none();
-        let what = CountOptions::new().transitions(needs).transitions_if_possible(true);
+        let what = CountOptions::new().transitions(needs).transitions_if_possible(true).room(room);
         let parts = log.split_counting(&what, self.split_for(has_features), self.held_out, self.seed, progress)?;
         let summary = parts.summary.clone();
-        let counted = needs && !log.is_counted();
-        let mut log = FitLog { counted_transitions: counted, ..FitLog::from(parts) };
-        if needs {
-            log.take_transitions_of_pages();
-        }
-        Ok((log, summary))
+        Ok((FitLog::try_from(parts)?, summary))
     }
 }
 
 impl FitLog {
-    /// Makes click transitions of whole pages where they were not counted and all pages were kept.
-    fn take_transitions_of_pages(&mut self) {
-        let parts = [&self.train, &self.held_out];
-        if parts.iter().any(|part| part.transitions.is_some()) {
-            return;
-        }
-        let [train, held_out] = parts.map(transitions_of_pages);
-        if train.is_some() && held_out.is_some() {
-            (self.train.transitions, self.held_out.transitions, self.counted_transitions) = (train, held_out, true);
-        }
-    }
-
-    /// Forgets click transitions that were counted for a click model where there is none in the end.
-    pub fn keep_what_was_used(&mut self, outcome: &FitOutcome) {
-        if self.counted_transitions && outcome.click_model.model.is_none() {
-            (self.train.transitions, self.held_out.transitions) = (None, None);
-        }
+    /// Whether click transitions are written with the counts: not those that were made for a click model where there is none in the
+    /// end.
+    pub(super) fn keeps_transitions(&self, outcome: &FitOutcome) -> bool {
+        !self.made_transitions || outcome.click_model.model.is_some()
     }
 
     pub(super) fn check(&self) -> Result<()> {
         for (part, counts) in [("training", &self.train), ("held-out", &self.held_out)] {
-            if counts.click_count() == 0 {
+            if counts.totals().clicks == 0 {
                 let way_out = "use a longer log, or another share in `held_out`";
                 return Err(Error::parameter(format!("the {part} part of the log has no clicks; {way_out}")));
             }
         }
-        match (self.split, self.train.overlap(&self.held_out).first()) {
+        match (self.split, self.train.overlap(self.held_out.as_ref()).first()) {
             (SplitBy::Queries, Some(query)) => {
                 Err(Error::parameter(format!("query '{query}' is in both parts of the log, but must be in one")))
             }

@@ -33,7 +33,7 @@ impl Fit {
         ranker: Option<(&FitData, &ChosenRanker)>,
     ) -> Result<(Option<Judged>, ClickPrediction)> {
         let theta = train.theta(&Silent)?;
-        let held_out = KnownLog::examined(&log.held_out, train.data(), theta.clone());
+        let held_out = KnownLog::examined(log.held_out.as_ref(), train.data(), theta.clone());
         let scores = ranker.map(|(data, training)| training.ranker.score(&data.documents)).transpose()?;
         let judged = match (ranker, &scores) {
             (Some((data, training)), Some(scores)) => {
@@ -47,8 +47,9 @@ impl Fit {
             (SplitBy::Queries, Some(scores)) => calibrate(scores, weighed, &held_out.log, &Silent)?,
             _ => PredictedRelevance::from(relevance),
         };
-        let (held_out, known, resampling) = (&log.held_out, Some(&log.train), Resampling::new().seed(self.seed));
-        let clicks = match model.filter(|_| held_out.transitions.is_some()) {
+        let (held_out, known) = (log.held_out.as_ref(), Some(log.train.as_ref()));
+        let resampling = Resampling::new().seed(self.seed);
+        let clicks = match model.filter(|_| held_out.totals().transitions.is_some()) {
             Some(model) => ClickPrediction::of_model(held_out, model, &predicted, known, &resampling)?,
             None => ClickPrediction::of(held_out, theta, &predicted, known, &resampling)?,
         };

@@ -63,7 +63,7 @@ options! {
     ///
     /// let fit = Fit::new().model(ModelForm::LinearRaw);
     /// let log = LogSource::from(counts).split(SplitBy::Queries, fit.held_out, fit.seed, &Silent)?;
-    /// let outcome = fit.run(&log.into(), Some(&FitData::of_splits(data)), &Silent)?;
+    /// let outcome = fit.run(&log.try_into()?, Some(&FitData::of_splits(data)), &Silent)?;
     /// println!("{}", outcome.summary().text());
     /// # Ok::<(), truerank::Error>(())
     /// ```
@@ -155,7 +155,7 @@ impl Fit {
         let diagnosis = doctor.examine_known(&train, log.pages.as_ref(), progress)?;
         require_fit(&diagnosis)?;
         let click_model = self.choose_click_model(log, documents, &diagnosis, progress)?;
-        let modelled = |model| KnownLog::modelled(&log.train, documents, model);
+        let modelled = |model| KnownLog::modelled(log.train.as_ref(), documents, model);
         let modelled = click_model.model.as_ref().map(modelled).transpose()?;
         let weighed = modelled.as_ref().unwrap_or(&train);
         let predictor = RelevancePredictor::new().seed(self.seed);
@@ -173,7 +173,7 @@ impl Fit {
         Ok(FitOutcome {
             split: log.split,
             sizes: PartSizes::of(log),
-            shared_queries: leakage(&log.train, &log.held_out).queries.len(),
+            shared_queries: leakage(log.train.as_ref(), log.held_out.as_ref()).queries.len(),
             diagnosis,
             click_model,
             propensities,
@@ -194,9 +194,10 @@ impl Fit {
 
     /// The part to learn from, with examination that is known or to be estimated.
     fn known<'a>(&'a self, log: &'a FitLog, data: Option<&'a Dataset>) -> KnownLog<'a> {
+        let train = log.train.as_ref();
         match &self.propensities {
-            Some(propensities) => KnownLog::examined(&log.train, data, propensities),
-            None => KnownLog::estimated(&log.train, data, self.regression_em(log.train.users.len(), data.is_some())),
+            Some(propensities) => KnownLog::examined(train, data, propensities),
+            None => KnownLog::estimated(train, data, self.regression_em(train.users().len(), data.is_some())),
         }
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::folder::FIT;
 use super::{ChosenClickModel, FitLog, SplitBy};
-use crate::counts::Counts;
+use crate::counts::CountsView;
 use crate::doctor::Diagnosis;
 use crate::evaluate::{
     ClickEvaluation, ClickLikelihood, ClickMeasure, ClickPrediction, JudgedLog, Measure, PairedDifference,
@@ -180,8 +180,12 @@ impl ChosenRanker {
 
 impl PartSizes {
     pub(super) fn of(log: &FitLog) -> Self {
-        let sizes = |counts: &Counts| [counts.queries.len() as u64, counts.session_count(), counts.click_count()];
-        PartSizes { train: sizes(&log.train), held_out: sizes(&log.held_out), too_deep: log.too_deep }
+        let sizes = |part: &dyn CountsView| {
+            let totals = part.totals();
+            [totals.queries, totals.sessions, totals.clicks]
+        };
+        let [train, held_out] = [&log.train, &log.held_out].map(|part| sizes(part.as_ref()));
+        PartSizes { train, held_out, too_deep: log.too_deep }
     }
 }
 

@@ -26,7 +26,8 @@ fn each_part_of_the_log_is_joined_with_the_features_once_and_summed_once() {
     let (data, counts) = log();
     let fit = Fit::new().model(ModelForm::LinearRaw).steps(5).doctor(Doctor::new().permutations(19));
     for data in [FitData::of_documents(data.train.clone()), FitData::of_splits(data)] {
-        let parts = FitLog::from(LogSource::from(counts.clone()).split(SplitBy::Queries, 0.3, 1, &Silent).unwrap());
+        let parts = FitLog::try_from(LogSource::from(counts.clone()).split(SplitBy::Queries, 0.3, 1, &Silent).unwrap())
+            .unwrap();
         let before = (JOINS.get(), SUMS.get());
         let outcome = fit.run(&parts, Some(&data), &Silent).unwrap();
         assert!(outcome.judged.is_some());
@@ -56,9 +57,8 @@ fn browsed(users: Vec<Browsing>, sessions: usize) -> Counts {
 
 fn without_features(counts: Counts, choice: ClickModelChoice) -> (FitLog, FitOutcome) {
     let fit = Fit::new().click_model(choice).doctor(Doctor::new().permutations(19));
-    let (mut log, _) = fit.read_log(&LogSource::from(counts), false, &Silent).unwrap();
+    let (log, _) = fit.read_log(&LogSource::from(counts), false, None, &Silent).unwrap();
     let outcome = fit.run(&log, None, &Silent).unwrap();
-    log.keep_what_was_used(&outcome);
     (log, outcome)
 }
 
@@ -71,7 +71,7 @@ fn position_based_logs_are_fitted_as_without_click_models() {
     assert!(auto.diagnosis.click_models.is_some() && plain.diagnosis.click_models.is_none());
     assert!(auto.relevance == plain.relevance && auto.propensities == plain.propensities);
     assert_eq!(auto.clicks, plain.clicks);
-    assert!(log.train.transitions.is_none() && log.held_out.transitions.is_none(), "nobody asked for them");
+    assert!(!log.keeps_transitions(&auto), "nobody asked for them");
 }
 
 #[test]
@@ -82,7 +82,10 @@ fn a_click_model_that_is_surely_better_corrects_clicks() {
     let moved = auto.click_model.moved.as_ref().expect(&auto.click_model.why);
     assert!(moved.above.bounds.value > 0.0 && moved.clicks >= 100, "{moved:?}");
     assert_eq!(auto.click_model.used(), moved.model.to_string());
-    assert!(log.train.transitions.is_some(), "relevance can be made again from the folder's counts");
+    assert!(
+        log.keeps_transitions(&auto) && log.train.totals().transitions.is_some(),
+        "relevance can be made again from the folder's counts"
+    );
     let (_, plain) = without_features(counts.clone(), ClickModelChoice::None);
     assert!(auto.clicks.model.log_likelihood.value > plain.clicks.model.log_likelihood.value);
     assert!(auto.relevance != plain.relevance && auto.propensities == plain.propensities);
@@ -105,7 +108,7 @@ fn known_examination_leaves_no_room_for_a_click_model() {
 fn a_warm_fit_chooses_nothing_again() {
     let (data, counts) = log();
     let (documents, seed) = (FitData::of_documents(data.train), 1);
-    let parts = FitLog::from(LogSource::from(counts).split(SplitBy::Queries, 0.3, seed, &Silent).unwrap());
+    let parts = FitLog::try_from(LogSource::from(counts).split(SplitBy::Queries, 0.3, seed, &Silent).unwrap()).unwrap();
     let cold = Fit::new().steps(20).doctor(Doctor::new().permutations(19));
     let first = cold.run(&parts, Some(&documents), &Silent).unwrap();
     let chosen = first.training.as_ref().unwrap();

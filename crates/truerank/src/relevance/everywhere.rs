@@ -1,8 +1,8 @@
 //! Weights are the same bytes wherever counts are kept, on any number of threads.
 
 use super::{
-    CellSums, Estimation, Estimator, Exposures, KnownLog, Prior, Relevance, RelevancePredictor, Shrink, Smoothing,
-    SummedExposures, SummedPair, expected_errors,
+    CellSums, Estimation, Estimator, Exposures, KnownLog, PairSums, Prior, Relevance, RelevancePredictor, Shrink,
+    Smoothing, SummedExposures, expected_errors,
 };
 use crate::counts::{Cell, CountOptions, Counts, CountsView, assert_same, by_document, count_log, everywhere};
 use crate::data::{Dataset, Generator, Preset};
@@ -81,15 +81,18 @@ fn summed(counts: &Counts, propensities: &Propensities) -> Exposures<'static> {
     let theta = |cell: &Cell| examination.of(cell.user, cell.position);
     let sum = |cells: &[Cell], value: &dyn Fn(&Cell) -> f64| cells.iter().map(value).sum::<f64>();
     let shown = |cell: &Cell| cell.impressions as f64;
-    let shared = |cells: &[Cell]| SummedPair {
+    let shared = |cells: &[Cell]| PairSums {
+        query: cells[0].query,
+        doc: cells[0].doc,
         impressions: cells.iter().map(|cell| cell.impressions).sum(),
         clicks: cells.iter().map(|cell| cell.clicks).sum(),
         exposure: sum(cells, &|cell| shown(cell) * theta(cell)),
         squared_exposure: sum(cells, &|cell| shown(cell) * theta(cell).powi(2)),
         average_exposure: sum(cells, &|cell| shown(cell) * examination.average_at(cell.position)),
         positions: sum(cells, &|cell| shown(cell) * f64::from(cell.position)),
+        ..PairSums::default()
     };
-    let pairs = by_document(&counts.cells).map(|cells| (cells[0].query, cells[0].doc, shared(cells)));
+    let pairs = by_document(&counts.cells).map(shared).collect();
     let exposures = SummedExposures::new(counts.queries.clone(), counts.docs.clone(), pairs);
     let mean = exposures.mean_relevance();
     let own = |cells: &[Cell]| {

@@ -126,8 +126,8 @@ thread_local! {
 }
 
 /// Sums over the cells of one document of one query.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct PairSums {
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct PairSums {
     pub query: u32,
     pub doc: u32,
     pub impressions: u64,

@@ -58,6 +58,7 @@ pub use estimation::{Estimation, estimate};
 pub use estimator::{Estimator, EstimatorKind, Estimators, Smoothing};
 pub use expected::{ExpectedError, expected_errors};
 pub use exposures::Exposures;
+pub(crate) use exposures::PairSums;
 #[cfg(test)]
 pub(crate) use exposures::SUMS;
 pub use known::KnownLog;
@@ -66,5 +67,5 @@ pub use pairs::{PairRatio, PairWeights, QueryPairs, ScoredPairs, pair_weights};
 pub use predict::{RelevancePredictor, calibrate};
 pub use prior::{PredictedRelevance, Prior, PriorKind, Shrink};
 pub use smoothing::{least_error_beta, likelihood_beta};
-pub(crate) use summed::{CellSums, SummedExposures, SummedPair};
+pub(crate) use summed::{CellSums, SummedExposures};
 pub use weighing::Weighing;

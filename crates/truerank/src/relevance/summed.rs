@@ -4,22 +4,7 @@ use super::exposures::PairSums;
 use super::moments::RelevanceMoments;
 use crate::ids::Ids;
 
-/// Sums over the cells of a document, by θ of the cells' users and positions, that all estimators share.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct SummedPair {
-    pub impressions: u64,
-    pub clicks: u64,
-    /// Σ n·θ.
-    pub exposure: f64,
-    /// Σ n·θ².
-    pub squared_exposure: f64,
-    /// Σ n·θ̄.
-    pub average_exposure: f64,
-    /// Σ n·k.
-    pub positions: f64,
-}
-
-/// What weights need of a document's cells beside these, with p = min(θγ, 1) the probability of a click.
+/// What weights need of a document's cells beside [`PairSums`], with p = min(θγ, 1) the probability of a click.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct CellSums {
     /// Σ c/θ, over cells that are examined.
@@ -41,21 +26,8 @@ pub(crate) struct SummedExposures {
 }
 
 impl SummedExposures {
-    /// Queries and documents in their order; pairs, of a query and a document, sorted by their numbers.
-    pub fn new(queries: Ids, docs: Ids, pairs: impl Iterator<Item = (u32, u32, SummedPair)>) -> Self {
-        let sums = |(query, doc, pair): (u32, u32, SummedPair)| PairSums {
-            query,
-            doc,
-            impressions: pair.impressions,
-            clicks: pair.clicks,
-            exposure: pair.exposure,
-            squared_exposure: pair.squared_exposure,
-            average_exposure: pair.average_exposure,
-            positions: pair.positions,
-            mistaken: 0.0,
-            average_mistaken: 0.0,
-        };
-        let pairs: Vec<PairSums> = pairs.map(sums).collect();
+    /// Queries and documents in their order; pairs sorted by their numbers.
+    pub fn new(queries: Ids, docs: Ids, pairs: Vec<PairSums>) -> Self {
         let moments = RelevanceMoments::of(&pairs);
         SummedExposures { queries, docs, pairs, moments }
     }

@@ -19,7 +19,7 @@ use crate::ids::Ids;
 use crate::progress::Progress;
 use crate::propensity::{Examination, Propensities, list_field, lists, past_the_last_known};
 use crate::relevance::{
-    CellSums, Exposures, KnownLog, Relevance, RelevanceOptions, Smoothing, SummedExposures, SummedPair,
+    CellSums, Exposures, KnownLog, PairSums, Relevance, RelevanceOptions, Smoothing, SummedExposures,
 };
 use crate::{Error, Result};
 
@@ -151,8 +151,8 @@ impl Summing<'_> {
         let found = by_document(&sums, shared_sums, |_| 0)?;
         let mut of_pairs: Vec<CellSums> = found.rows.iter().map(|(.., (_, own))| *own).collect();
         let keys: Vec<(u32, u32)> = found.rows.iter().map(|(query, doc, _)| (*query, *doc)).collect();
-        let shared = found.rows.into_iter().map(|(query, doc, (shared, _))| (query, doc, shared));
-        let exposures = SummedExposures::new(found.queries, found.docs, shared);
+        let pairs = found.rows.into_iter().map(|(query, doc, (shared, _))| PairSums { query, doc, ..shared });
+        let exposures = SummedExposures::new(found.queries, found.docs, pairs.collect());
         let mean = [("mean", double(exposures.mean_relevance()))];
         let spreads = self.save("relevance_spreads", &statement(SQL, "spreads", &mean))?;
         progress.advance(1)?;
@@ -180,7 +180,7 @@ impl Summing<'_> {
     }
 }
 
-fn shared_sums(columns: &Columns<'_>) -> Result<Vec<(SummedPair, CellSums)>> {
+fn shared_sums(columns: &Columns<'_>) -> Result<Vec<(PairSums, CellSums)>> {
     let (impressions, clicks) = (columns.counts("impressions")?, columns.counts("clicks")?);
     let [exposure, squared, average] =
         ["exposure", "squared_exposure", "average_exposure"].map(|name| columns.floats(name));
@@ -188,13 +188,14 @@ fn shared_sums(columns: &Columns<'_>) -> Result<Vec<(SummedPair, CellSums)>> {
     let (positions, relative) = (columns.floats("positions")?, columns.floats("relative_clicks")?);
     let unexamined = columns.integers("has_unexamined_clicks")?;
     let row = |at: usize| {
-        let shared = SummedPair {
+        let shared = PairSums {
             impressions: impressions[at],
             clicks: clicks[at],
             exposure: exposure[at],
             squared_exposure: squared[at],
             average_exposure: average[at],
             positions: positions[at],
+            ..PairSums::default()
         };
         let own = CellSums {
             relative_clicks: relative[at],
