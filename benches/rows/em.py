@@ -97,7 +97,7 @@ def convergence_row(setup):
     path = folder / "counts/cells.parquet"
 
     def fit(*options):
-        form = ["--relevance", "table", "--per-user", "--shrink", "none", "--resamples", 0]
+        form = ["--relevance", "table", "--per-user", "--shrink", "none", "--prior", "none", "--resamples", 0]
         setup.truerank("propensity", folder / "counts", *form, *options, "-o", folder / "theta.json")
         return json.loads((folder / "theta.json").read_text())["fit"]["log_likelihood"]
 

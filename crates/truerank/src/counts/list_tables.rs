@@ -10,7 +10,7 @@ use arrow_array::builder::{Int32Builder, ListBuilder};
 use arrow_array::{ArrayRef, Int32Array, Int64Array};
 use arrow_schema::{DataType, Field};
 
-use super::tables::{NewIds, TablePaths, docs_at, known_position, numbers_at};
+use super::tables::{ListColumn, NewIds, TablePaths, known_position};
 use super::transitions::{END, Listed, ShownList, Transition, Transitions};
 use super::writer::{Names, create, doc_lists, enough, shown_fields, write_groups};
 use crate::Result;
@@ -113,14 +113,16 @@ pub(super) fn read_lists(
             true => columns.ids(CONTEXT, &mut ids.contexts)?,
             false => vec![0; columns.len()],
         };
+        let all_docs = ListColumn::of_docs(columns, &mut ids.docs)?;
+        let all_positions = ListColumn::of_numbers(columns, "positions")?;
         for row in 0..columns.len() {
             shown.clear();
-            let (docs, positions) = (docs_at(columns, row, &mut ids.docs)?, numbers_at(columns, "positions", row)?);
+            let (docs, positions) = (all_docs.of(row), all_positions.of(row));
             if docs.len() != positions.len() {
                 let finding = "docs and positions differ in length, but each document has a position";
                 return Err(columns.place(row).error(finding));
             }
-            for (doc, position) in docs.into_iter().zip(positions) {
+            for (&doc, &position) in docs.iter().zip(positions) {
                 shown.push(Listed { position: known_position(columns, row, position, last)?, doc });
             }
             let list =

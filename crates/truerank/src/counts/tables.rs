@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef};
 
 use super::folder::{CELLS, KEY, PAGES, PATTERNS, SESSIONS};
 use super::list_tables::{NumberedRow, RawTransitions};
@@ -192,9 +192,10 @@ pub(super) fn read_patterns(
         let query = columns.ids("query", &mut ids.queries)?;
         let user = columns.ids("user", &mut ids.users)?;
         let sessions = columns.counts("sessions")?;
+        let pages = PageColumns::new(columns, &mut ids.docs)?;
         for row in 0..columns.len() {
             page.clear();
-            read_page(columns, row, last, &mut ids.docs, &mut page)?;
+            pages.read(columns, row, last, &mut page)?;
             take(query[row], user[row], &page, sessions[row])?;
         }
         Ok(())
@@ -211,9 +212,10 @@ pub(super) fn read_pages(path: &Path, last: u32, ids: &mut NewIds) -> Result<Pag
         let query = columns.ids("query", &mut ids.queries)?;
         let user = columns.ids("user", &mut ids.users)?;
         let keys = are_keyed.then(|| columns.integers(KEY)).transpose()?;
+        let of_rows = PageColumns::new(columns, &mut ids.docs)?;
         for row in 0..columns.len() {
             page.clear();
-            read_page(columns, row, last, &mut ids.docs, &mut page)?;
+            of_rows.read(columns, row, last, &mut page)?;
             let key = keys.as_ref().map(|keys| keys[row] as u64);
             pages.push_keyed(key, query[row], user[row], page.iter().copied());
         }
@@ -222,44 +224,78 @@ pub(super) fn read_pages(path: &Path, last: u32, ids: &mut NewIds) -> Result<Pag
     Ok(pages)
 }
 
-fn read_page(
-    columns: &Columns<'_>,
-    row: usize,
-    last: u32,
-    doc_ids: &mut Interner,
-    page: &mut Vec<Shown>,
-) -> Result<()> {
-    let place = || columns.place(row);
-    let docs = docs_at(columns, row, doc_ids)?;
-    let (positions, clicks) = (numbers_at(columns, "positions", row)?, numbers_at(columns, "clicks", row)?);
-    if docs.len() != positions.len() || docs.len() != clicks.len() {
-        return Err(place().error("docs, positions and clicks differ in length, but each document has one of each"));
+/// The pages of some rows.
+struct PageColumns {
+    docs: ListColumn<u32>,
+    positions: ListColumn<i64>,
+    clicks: ListColumn<i64>,
+}
+
+impl PageColumns {
+    fn new(columns: &Columns<'_>, doc_ids: &mut Interner) -> Result<Self> {
+        let docs = ListColumn::of_docs(columns, doc_ids)?;
+        let [positions, clicks] = ["positions", "clicks"].map(|name| ListColumn::of_numbers(columns, name));
+        Ok(PageColumns { docs, positions: positions?, clicks: clicks? })
     }
-    for ((doc, position), click) in docs.into_iter().zip(positions).zip(clicks) {
-        let position = known_position(columns, row, position, last)?;
-        if !(0..=1).contains(&click) {
-            return Err(place().error(format!("a click is {click}, but clicks are 0 or 1")));
+
+    /// Appends the page of a row.
+    fn read(&self, columns: &Columns<'_>, row: usize, last: u32, page: &mut Vec<Shown>) -> Result<()> {
+        let place = || columns.place(row);
+        let (docs, positions, clicks) = (self.docs.of(row), self.positions.of(row), self.clicks.of(row));
+        if docs.len() != positions.len() || docs.len() != clicks.len() {
+            return Err(place().error("docs, positions and clicks differ in length, but each document has one of each"));
         }
-        page.push(Shown { position, doc, click: click == 1 });
+        for ((&doc, &position), &click) in docs.iter().zip(positions).zip(clicks) {
+            let position = known_position(columns, row, position, last)?;
+            if !(0..=1).contains(&click) {
+                return Err(place().error(format!("a click is {click}, but clicks are 0 or 1")));
+            }
+            page.push(Shown { position, doc, click: click == 1 });
+        }
+        Ok(())
     }
-    Ok(())
 }
 
-/// A list of documents in column `docs`.
-pub(super) fn docs_at(columns: &Columns<'_>, row: usize, ids: &mut Interner) -> Result<Vec<u32>> {
-    let docs = doc_numbers(&list_at(columns, "docs", row)?, ids);
-    docs.ok_or_else(|| columns.place(row).error("docs is not a list of text or whole numbers"))
+/// A column of lists, the values of all rows together.
+pub(super) struct ListColumn<T> {
+    /// Where the list of each row begins, and the last one ends.
+    bounds: Vec<usize>,
+    values: Vec<T>,
 }
 
-/// A list of whole numbers.
-pub(super) fn numbers_at(columns: &Columns<'_>, name: &str, row: usize) -> Result<Vec<i64>> {
-    let numbers = integers(&list_at(columns, name, row)?);
-    numbers.ok_or_else(|| columns.place(row).error(format!("{name} is not a list of whole numbers")))
+impl<T> ListColumn<T> {
+    /// The list of a row.
+    pub fn of(&self, row: usize) -> &[T] {
+        &self.values[self.bounds[row]..self.bounds[row + 1]]
+    }
+
+    fn new(
+        columns: &Columns<'_>,
+        name: &str,
+        (what, read): (&str, impl FnOnce(&ArrayRef) -> Option<Vec<T>>),
+    ) -> Result<Self> {
+        let lists = columns.get(name)?.as_list_opt::<i32>();
+        let lists = lists.ok_or_else(|| columns.place(0).error(format!("{name} is not a list")))?;
+        let offsets = lists.value_offsets();
+        let (first, last) = (offsets[0] as usize, offsets[offsets.len() - 1] as usize);
+        let values = read(&lists.values().slice(first, last - first));
+        let values = values.ok_or_else(|| columns.place(0).error(format!("{name} is not a list of {what}")))?;
+        Ok(ListColumn { bounds: offsets.iter().map(|&offset| offset as usize - first).collect(), values })
+    }
 }
 
-fn list_at(columns: &Columns<'_>, name: &str, row: usize) -> Result<ArrayRef> {
-    let lists = columns.get(name)?.as_list_opt::<i32>();
-    lists.map(|lists| lists.value(row)).ok_or_else(|| columns.place(row).error(format!("{name} is not a list")))
+impl ListColumn<i64> {
+    /// Lists of whole numbers.
+    pub fn of_numbers(columns: &Columns<'_>, name: &str) -> Result<Self> {
+        ListColumn::new(columns, name, ("whole numbers", integers))
+    }
+}
+
+impl ListColumn<u32> {
+    /// Lists of documents in column `docs`, by their numbers.
+    pub fn of_docs(columns: &Columns<'_>, ids: &mut Interner) -> Result<Self> {
+        ListColumn::new(columns, "docs", ("text or whole numbers", |values| doc_numbers(values, ids)))
+    }
 }
 
 /// A position, if it is none past the `last` of the cells.
@@ -271,10 +307,10 @@ pub(super) fn known_position(columns: &Columns<'_>, row: usize, position: i64, l
     })
 }
 
-fn doc_numbers(list: &ArrayRef, docs: &mut Interner) -> Option<Vec<u32>> {
-    if let Some(values) = integers(list) {
+fn doc_numbers(values: &ArrayRef, docs: &mut Interner) -> Option<Vec<u32>> {
+    if let Some(values) = integers(values) {
         return Some(values.into_iter().map(|value| docs.integer(value)).collect());
     }
-    let texts = list.as_string_opt::<i32>()?;
+    let texts = values.as_string_opt::<i32>().filter(|texts| texts.null_count() == 0)?;
     Some(texts.iter().flatten().map(|text| docs.text(text)).collect())
 }

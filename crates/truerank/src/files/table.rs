@@ -11,7 +11,9 @@ use arrow_array::types::*;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::metadata::{KeyValue, ParquetMetaData, RowGroupMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -207,21 +209,70 @@ impl TableReader {
         self.builder.metadata().file_metadata().num_rows() as usize
     }
 
-    /// Hands every batch of rows to `take`.
+    /// Hands every batch of rows to `take`; on several threads, the next one is decoded meanwhile.
     pub fn for_each(self, mut take: impl FnMut(&Columns<'_>) -> Result<()>) -> Result<()> {
-        const BATCH: u64 = 1 << 14;
-        let path = self.path;
-        let mut groups = first_rows(self.builder.metadata()).into_iter().enumerate().peekable();
-        let mut reader = guarded(&path, || self.builder.with_batch_size(BATCH as usize).build())?;
-        let mut first_row = 1;
-        loop {
-            while let Some((group, _)) = groups.next_if(|&(_, row)| row < first_row + BATCH) {
-                self.seals.check(&self.file, group)?;
-            }
-            let Some(batch) = guarded(&path, || Ok(reader.next().transpose()?))? else { return Ok(()) };
-            take(&Columns { path: &path, batch: &batch, first_row })?;
-            first_row += batch.num_rows() as u64;
+        let path = self.path.clone();
+        let mut batches = self.batches()?;
+        let mut current = batches.read()?;
+        while let Some((first_row, batch)) = current {
+            let columns = Columns { path: &path, batch: &batch, first_row };
+            let (next, taken) = batches.read_while(|| take(&columns));
+            taken?;
+            current = next?;
         }
+        Ok(())
+    }
+
+    fn batches(self) -> Result<Batches> {
+        let groups = first_rows(self.builder.metadata());
+        let reader = guarded(&self.path, || self.builder.with_batch_size(BATCH as usize).build())?;
+        Ok(Batches { path: self.path, file: self.file, seals: self.seals, groups, checked: 0, reader, next_row: 1 })
+    }
+}
+
+/// Rows that are decoded at once.
+const BATCH: u64 = 1 << 14;
+
+/// Some rows, and the number of their first, from 1.
+type NumberedRows = (u64, RecordBatch);
+
+/// The rows of a table in order, sealed ones checked before they are decoded.
+struct Batches {
+    path: PathBuf,
+    file: File,
+    seals: GroupSeals,
+    /// The rows before each row group, and how many of the groups are checked.
+    groups: Vec<u64>,
+    checked: usize,
+    reader: ParquetRecordBatchReader,
+    next_row: u64,
+}
+
+impl Batches {
+    /// The next rows, read while `work` is done where there are threads for both.
+    fn read_while<T>(&mut self, work: impl FnOnce() -> T) -> (Result<Option<NumberedRows>>, T) {
+        if rayon::current_num_threads() == 1 {
+            let done = work();
+            return (self.read(), done);
+        }
+        let mut next = Ok(None);
+        let done = rayon::in_place_scope(|scope| {
+            scope.spawn(|_| next = self.read());
+            work()
+        });
+        (next, done)
+    }
+
+    /// The next rows.
+    fn read(&mut self) -> Result<Option<NumberedRows>> {
+        let first_row = self.next_row;
+        while self.groups.get(self.checked).is_some_and(|&before| before < first_row + BATCH) {
+            self.seals.check(&self.file, self.checked)?;
+            self.checked += 1;
+        }
+        let batch = guarded(&self.path, || Ok(self.reader.next().transpose()?))?;
+        self.next_row += batch.as_ref().map_or(0, |batch| batch.num_rows() as u64);
+        Ok(batch.map(|batch| (first_row, batch)))
     }
 }
 
