@@ -44,7 +44,8 @@ def run(folder, arguments, limit=None):
 
 def written(folder, name):
     """The bytes of all files that a step has written under a name."""
-    files = [path for path in folder.glob(f"{name}*") for path in (path.rglob("*") if path.is_dir() else [path]) if path.is_file()]
+    made = [inside for path in folder.glob(f"{name}*") for inside in (path, *path.rglob("*"))]
+    files = [path for path in made if path.is_file()]
     return {str(path.relative_to(folder)).removeprefix(name): path.read_bytes() for path in files}
 
 
@@ -55,7 +56,7 @@ def step(folder, name, arguments, little):
         limit = max(sizes["plenty"] // 2, BESIDE) if way == "little" else None
         words = arguments.replace("OUT", out).split()
         printed[way], seconds[way], _, sizes[way] = run(folder, [*words, "--memory", memory], limit)
-        files[way] = written(folder, out)
+        printed[way], files[way] = printed[way].replace(out.encode(), b"OUT"), written(folder, out)
     same = files["plenty"] == files["little"] and printed["plenty"] == printed["little"]
     show = lambda way: f"{sizes[way] / MIB:,.0f} MiB, {seconds[way]:.1f} s"
     print(f"| `{name}` | {show('little')} | {max(sizes['plenty'] // 2, BESIDE) / MIB:,.0f} MiB | {show('plenty')} | {'the same' if same else 'OTHER'} |", flush=True)
