@@ -111,6 +111,16 @@ def test_all_the_way(cli, data, log, tmp_path):
     assert found.ranker.trained_ == truerank.Ranker.read(tmp_path / "cli/ranker.safetensors").trained_
 
 
+def test_a_fit_within_little_memory(data, log, tmp_path):
+    truerank.count(log, tmp_path / "counts")
+    for memory, folder in [("1MiB", "little"), ("4GiB", "plenty")]:
+        truerank.fit(tmp_path / "counts", data.train, tmp_path / folder, model="linear-raw", steps=5, memory=memory)
+    names = ["counts/cells.parquet", "held-out/pages.parquet", "relevance.parquet", "ranker.safetensors", "fit.json"]
+    assert all((tmp_path / "little" / name).read_bytes() == (tmp_path / "plenty" / name).read_bytes() for name in names)
+    with pytest.raises(ValueError, match="memory"):
+        truerank.fit(log, memory="much")
+
+
 def test_an_outcome(data, log):
     found = truerank.fit(truerank.Counts.from_log(log), data.train, model="linear-raw", steps=5, held_out=0.3)
     assert found.ranker.coef_.shape == (20,) and found.diagnosis.is_fit

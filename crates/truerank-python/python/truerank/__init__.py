@@ -107,7 +107,7 @@ else:
         "drift": ["Drift", "Memory"],
         "evaluate": ["Measure"],
         "evaluate_clicks": ["Clicks"],
-        "fit": ["Log", "Fit"],
+        "fit": ["Log", "Memory", "Fit"],
         "generate": ["Generation"],
         "interleaving": ["Interleaving", "Log"],
         "merge": ["Merge", "Memory"],
