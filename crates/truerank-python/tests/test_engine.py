@@ -42,11 +42,14 @@ def session(url):
 @pytest.mark.parametrize("engine", [NOBODY, session("http://127.0.0.1:1"), session("http://127.0.0.1:1/;token=secret")])
 def test_addresses_of_text_and_of_sessions(tmp_path, counts, log, engine):
     propensities = truerank.Propensities.from_arrays([1.0, 0.5])
-    em = truerank.propensity.RegressionEM(relevance="table", per_user=True, shrink="none")
+    data, em = truerank.generate("tiny"), truerank.propensity.RegressionEM
+    alone = em(relevance="table", per_user=True, shrink="none", prior="none", resamples=0)
     calls = [
         lambda: truerank.count(log, tmp_path / "out", engine=engine),
         lambda: truerank.relevance(counts, propensities, engine=engine),
-        lambda: em.fit(counts, engine=engine),
+        lambda: truerank.relevance(counts, propensities, data=data, prior="model", engine=engine),
+        lambda: alone.fit(counts, engine=engine),
+        lambda: em(per_user=True).fit(counts, data, engine=engine),
         lambda: truerank.propensity.estimate(str(counts), method="em", engine=engine, iterations=3),
     ]
     for call in calls:
@@ -64,16 +67,17 @@ def test_what_has_no_address_is_refused(counts, engine):
 
 def test_what_is_not_for_a_cluster_is_refused(tmp_path, counts, log):
     read, propensities = truerank.Counts.read(counts), truerank.Propensities.from_arrays([1.0, 0.5])
-    data = truerank.generate("tiny")
+    em, data = truerank.propensity.RegressionEM, truerank.generate("tiny")
     refused = [
         (TypeError, "counts should be a folder", lambda: truerank.relevance(read, propensities, engine=NOBODY)),
-        (ValueError, "`?data`? is not for", lambda: truerank.relevance(counts, propensities, data=data, engine=NOBODY)),
-        (ValueError, "model is not for", lambda: truerank.relevance(counts, propensities, prior="model", engine=NOBODY)),
+        (ValueError, "likelihood", lambda: truerank.relevance(counts, propensities, beta="likelihood", engine=NOBODY)),
+        (ValueError, "features", lambda: truerank.relevance(counts, propensities, prior="model", engine=NOBODY)),
         (ValueError, "memory", lambda: truerank.count(log, tmp_path / "out", memory="16MiB", engine=NOBODY)),
         (ValueError, "table in memory", lambda: truerank.count(LOG, tmp_path / "out", engine=NOBODY)),
-        (ValueError, "resamples", lambda: truerank.propensity.RegressionEM(resamples=3).fit(counts, engine=NOBODY)),
+        (ValueError, "prior", lambda: em(per_user=True, shrink="none").fit(counts, engine=NOBODY)),
+        (ValueError, "resamples", lambda: em(per_user=True, shrink="none", prior="none").fit(counts, engine=NOBODY)),
         (ValueError, "other than em", lambda: truerank.propensity.SwapExperiment().fit(counts, engine=NOBODY)),
-        (ValueError, "`?data`? is not for", lambda: truerank.propensity.RegressionEM().fit(counts, data, engine=NOBODY)),
+        (ValueError, "relevance", lambda: em(relevance="table").fit(counts, data, engine=NOBODY)),
         (TypeError, "Counts", lambda: truerank.relevance(str(counts), propensities)),
     ]
     for kind, expected, call in refused:

@@ -35,6 +35,7 @@ impl SparkEm {
 
     /// Refuses what a cluster cannot do, before anything is read.
     pub fn check(em: &RegressionEm, has_data: bool) -> Result<()> {
+        em.check_data(has_data)?;
         let table = match &em.relevance {
             Some(form) => *form == RelevanceForm::Table,
             None => !has_data,
@@ -111,6 +112,8 @@ mod tests {
         let each = each.prior(RelevancePrior::None);
         assert!(refusal(&each, false).starts_with("`resamples` other than 0"));
         assert!(SparkEm::check(&each.resamples(0), false).is_ok());
+        let table = RegressionEm::new().relevance(RelevanceForm::Table);
+        assert!(refusal(&table, true).contains("makes no use of features"));
         assert!(SparkEm::check(&RegressionEm::new(), true).is_ok());
         assert!(SparkEm::check(&RegressionEm::new().users(EmUsers::Shrunk), true).is_ok());
     }
