@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use truerank::Error;
-use truerank::counts::{Need, open_counts};
+use truerank::counts::{CountsView, Need, open_counts};
 use truerank::data::Dataset;
 use truerank::evaluate::{
     Bounds, ByClicks, ClickEvaluation, ClickJudge, JudgedRankers, Leakage, PairedDifference, leakage,
 };
-use truerank::files::Room;
 use truerank::memory::Memory;
 use truerank::options::Options;
 use truerank::propensity::Propensities;
@@ -57,9 +56,11 @@ impl ClickArguments {
         other: Option<&[f32]>,
     ) -> Result<Option<ByClicks>> {
         let (Some(clicks), Some(propensities)) = (&self.clicks, &self.propensities) else { return Ok(None) };
-        let room = self.memory.room(None);
-        let leakage = check_leakage(self.train_counts.as_deref(), self.allow_shared_queries, clicks, &room)?;
-        let counts = open_counts(clicks, &room, Need::Cells)?;
+        let (counts, train) = open_both(clicks, self.train_counts.as_deref(), &self.memory)?;
+        let leakage = train.map(|train| leakage(train.as_ref(), counts.as_ref()));
+        if let (Some(found), Some(train), false) = (&leakage, &self.train_counts, self.allow_shared_queries) {
+            found.refuse().with_context(|| together(clicks, train))?;
+        }
         let theta = Propensities::read(propensities)?;
         let found = self
             .judge
@@ -78,17 +79,16 @@ impl ClickArguments {
     }
 }
 
-/// Refuses queries that are also in the training counts, or says how many there are. Both counts are opened for it, and closed again.
-pub fn check_leakage(train: Option<&Path>, allow_shared: bool, test: &Path, room: &Room) -> Result<Option<Leakage>> {
-    let Some(train) = train else { return Ok(None) };
-    let half = room.with_memory(Memory::new(room.memory().bytes() / 2));
-    let open = |path| open_counts(path, &half, Need::Cells);
-    let found = leakage(open(train)?.as_ref(), open(test)?.as_ref());
-    if !allow_shared {
-        found.refuse().with_context(|| together(test, train))?;
-    }
-    Ok(Some(found))
+/// Opens counts, and those of the training part where there are any: each within half of the memory then.
+pub fn open_both(test: &Path, train: Option<&Path>, memory: &MemoryArguments) -> Result<(View, Option<View>)> {
+    let room = memory.room(None);
+    let parts = if train.is_some() { 2 } else { 1 };
+    let room = room.with_memory(Memory::new(room.memory().bytes() / parts));
+    let open = |path: &Path| open_counts(path, &room, Need::Cells);
+    Ok((open(test)?, train.map(open).transpose()?))
 }
+
+type View = Box<dyn CountsView>;
 
 /// `128 of 1,000 queries are also in the training counts`.
 pub fn leakage_text(found: &Leakage) -> String {

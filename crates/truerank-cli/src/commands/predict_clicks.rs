@@ -1,20 +1,18 @@
 //! `truerank predict-clicks`: how well relevance and examination predict clicks of a log they did not see.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 use truerank::click_model::ClickMeasures;
-use truerank::counts::{Need, open_counts};
-use truerank::evaluate::{Bounds, ClickLikelihood, ClickPrediction, Leakage, Resampling};
-use truerank::memory::Memory;
+use truerank::evaluate::{Bounds, ClickLikelihood, ClickPrediction, Leakage, Resampling, leakage};
 use truerank::options::Options;
 use truerank::propensity::Propensities;
 use truerank::relevance::{PredictedRelevance, Relevance};
 use truerank::report::Format;
 
 use super::common::together;
-use super::evaluate_clicks::{check_leakage, interval, leakage_text};
+use super::evaluate_clicks::{interval, leakage_text, open_both};
 use super::memory::MemoryArguments;
 use super::predict_by_model::{measure_on, measures_json, measures_text, predict};
 use crate::options::Typed;
@@ -79,16 +77,11 @@ impl PredictClicks {
         let (Some(propensities_path), Some(relevance)) = (&self.propensities, &self.relevance) else {
             bail!("--propensities and --relevance, or --click-model, are needed");
         };
-        let room = self.memory.room(None);
+        let (counts, training) = open_both(&self.counts, self.train_counts.as_deref(), &self.memory)?;
         // A log is split by time here: queries on both sides are what there is to predict.
-        let shared = check_leakage(self.train_counts.as_deref(), true, &self.counts, &room)?;
-        let parts = if self.train_counts.is_some() { 2 } else { 1 };
-        let room = room.with_memory(Memory::new(room.memory().bytes() / parts));
-        let open = |path: &Path| open_counts(path, &room, Need::Cells);
-        let counts = open(&self.counts)?;
+        let shared = training.as_ref().map(|training| leakage(training.as_ref(), counts.as_ref()));
         let propensities = Propensities::read(propensities_path)?;
         let predicted = PredictedRelevance::from(&Relevance::read(relevance)?);
-        let training = self.train_counts.as_deref().map(open).transpose()?;
         let found =
             ClickPrediction::of(counts.as_ref(), &propensities, &predicted, training.as_deref(), &self.resampling.0)
                 .with_context(|| together(&self.counts, propensities_path))?;

@@ -34,7 +34,7 @@ pub(crate) struct Part<'a> {
     pages: Option<Pages>,
     patterns: Option<&'a Patterns>,
     /// The transitions, where they are not those of the whole.
-    transitions: Option<Cow<'a, Transitions>>,
+    transitions: Option<Transitions>,
     /// Whether transitions are left away.
     no_transitions: AtomicBool,
 }
@@ -86,7 +86,7 @@ impl<'a> Part<'a> {
 
     /// With the transitions of the whole pages, where there are no others; all pages must have been kept.
     pub fn with_transitions_of_pages(self) -> Self {
-        let transitions = self.pages.as_ref().map(|pages| Cow::Owned(Transitions::of_pages(pages)));
+        let transitions = self.pages.as_ref().map(Transitions::of_pages);
         Part { no_transitions: AtomicBool::new(transitions.is_none()), transitions, ..self }
     }
 
